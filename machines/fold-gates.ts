@@ -131,7 +131,7 @@ function closeGate(
   how: { readonly decision: "approve" | "reject"; readonly at: string },
 ): void {
   const { gate_id, principal, edited, resolution, result_digest, answer, apply_targets, comment } = decided;
-  const { carried_by = [], signature = null } = decided;
+  const { carried_by = [], signature = null, grant } = decided;
   changeGate(record, gate_id, (gate) => ({
     spent_signatures: spend(gate, signature),
     decision: {
@@ -145,6 +145,7 @@ function closeGate(
       comment,
       carried_by: [...carried_by],
       signature,
+      ...(grant !== undefined && { grant: { ...grant } }),
     },
   }));
   record.kept.delete(gate_id);

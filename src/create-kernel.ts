@@ -18,6 +18,7 @@ import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { countHeld } from "./kernel/count-held.ts";
 import { examine } from "./kernel/doctor.ts";
 import { forkFor } from "./kernel/fork.ts";
+import { createGrants } from "./kernel/grants.ts";
 import { createHalts } from "./kernel/halts.ts";
 import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
@@ -25,7 +26,6 @@ import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/opt
 import { orderFor } from "./kernel/order-workflow.ts";
 import { emitEvent } from "./kernel/outside-events.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
-import type { QueueCalls } from "./kernel/queue-calls.ts";
 import { createQueueReads, limitQueue } from "./kernel/queues.ts";
 import { createReadiness } from "./kernel/readiness.ts";
 import { createReads } from "./kernel/reads.ts";
@@ -36,6 +36,7 @@ import { createScheduleCommands } from "./kernel/schedules/schedule-commands.ts"
 import { ScheduleDriver } from "./kernel/schedules/schedule-driver.ts";
 import { createScheduleReads } from "./kernel/schedules/schedule-reads.ts";
 import { refuseStopped, tellStopped } from "./kernel/tell-stopped.ts";
+import type { TenantCalls } from "./kernel/tenant-calls.ts";
 import { createTokenView } from "./kernel/token-view.ts";
 import { answerWait, readTokenUrl } from "./kernel/wait-answers.ts";
 import { replayTurns } from "./replay/replay.ts";
@@ -110,7 +111,7 @@ class RunningKernel {
         ...tellStopped(reads, () => this.#stopping !== null),
         tokens: createTokenView({ ...parts, store: parts.reported }),
         ...this.#commands(),
-        ...this.#queues(),
+        ...this.#tenantOrders(),
         ...this.#records(),
         ...this.#scheduling(),
         ...this.#insights(),
@@ -146,9 +147,6 @@ class RunningKernel {
     | "addInput"
     | "tokenUrl"
     | "answerWait"
-    | "halt"
-    | "lift"
-    | "halts"
     | "authorize"
     | "settled"
     | "execute"
@@ -159,7 +157,6 @@ class RunningKernel {
     const { reading, registry } = this.#parts;
     const reach = { gateway, reading, registry, same: this.#parts.resolved.same };
     const answering = { ...this.#parts, gateway, tokens: this.#parts.resolved.waitTokens };
-    const halts = createHalts({ ...this.#parts, store: this.#parts.reported, gateway, halts: this.#parts.halts });
     const retry = (workflowId: string, request: RetryRequest) => retryOrBeginAgain({ ...reach, workflowId, request });
     return {
       submit: (request, options) => this.#serve(() => gateway.submit(request, options)),
@@ -182,9 +179,6 @@ class RunningKernel {
       addInput: (workflowId, request) => this.#serve(() => addInputFor(reach, workflowId, request)),
       tokenUrl: (workflowId, request) => this.#serve(() => readTokenUrl(answering, workflowId, request)),
       answerWait: (answer) => this.#serve(() => answerWait(answering, answer)),
-      halt: (request) => this.#serve(() => halts.halt(request)),
-      lift: (request) => this.#serve(() => halts.lift(request)),
-      halts: (tenantId, caller) => halts.halts(tenantId, caller),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>
@@ -197,12 +191,20 @@ class RunningKernel {
     };
   }
 
-  #queues(): QueueCalls {
-    const { reported: store, resolved, tenantLog } = this.#parts;
-    const parts = { store, gateway: this.#gateway, clock: resolved.clock, tenantLog, serve: () => this.#parts.serve() };
-    const { queues } = createQueueReads(parts);
+  #tenantOrders(): TenantCalls {
+    const parts = { ...this.#parts, store: this.#parts.reported, gateway: this.#gateway };
+    const halts = createHalts(parts);
+    const grants = createGrants({ ...parts, same: this.#parts.resolved.same });
+    const queueParts = { ...parts, clock: this.#parts.resolved.clock, serve: () => this.#parts.serve() };
+    const { queues } = createQueueReads(queueParts);
     return {
-      limitQueue: (request) => this.#serve(() => limitQueue(parts, request)),
+      halt: (request) => this.#serve(() => halts.halt(request)),
+      lift: (request) => this.#serve(() => halts.lift(request)),
+      halts: (tenantId, caller) => halts.halts(tenantId, caller),
+      grant: (request) => this.#serve(() => grants.grant(request)),
+      revokeGrant: (request) => this.#serve(() => grants.revokeGrant(request)),
+      grants: (filter, caller) => this.#serve(() => grants.grants(filter, caller)),
+      limitQueue: (request) => this.#serve(() => limitQueue(queueParts, request)),
       queues: (filter, caller) => this.#serve(() => queues(filter, caller)),
     };
   }

@@ -101,6 +101,7 @@ export {
   PrincipalRef,
   PublicJwk,
 } from "./contract/gate-vote.ts";
+export * from "./contract/grant-orders.ts";
 export { Halt, HaltFilter, HaltStanding } from "./contract/halt.ts";
 export { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "./contract/halt-orders.ts";
 export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
@@ -254,14 +255,7 @@ export type {
 } from "./define/step-builder.ts";
 export type { BusItem } from "./engine/actors/bus.ts";
 export { defaultLimits, type Limits } from "./engine/actors/runtime.ts";
-export type {
-  CapabilityClient,
-  DecisionOf,
-  GateOf,
-  OutcomeOf,
-  SubmitOf,
-  WorkflowOf,
-} from "./kernel/capability-client.ts";
+export type * from "./kernel/capability-client.ts";
 export { defineHost, type HostOptions } from "./kernel/define-host.ts";
 export type {
   AtSequence,
@@ -271,21 +265,22 @@ export type {
   Follow,
   GateFilter,
   Kernel,
-  KernelTokens,
   Numbered,
   Verification,
   WorkflowFilter,
 } from "./kernel/kernel-interface.ts";
+export type { KernelTokens } from "./kernel/kernel-tokens.ts";
 export { backupLedger, type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
 export type { KernelLedger, KernelOptions } from "./kernel/options.ts";
 export type { Policies, WhatIf } from "./kernel/policies.ts";
-export type { QueueCalls } from "./kernel/queue-calls.ts";
+export type { TenantCalls } from "./kernel/tenant-calls.ts";
 export { type ExportOptions, verifyEvidence } from "./kernel/verify-export.ts";
 // Ports
 export type { ArtifactStore } from "./ports/artifact-store.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 export type { Clock } from "./ports/clock.ts";
 export type { Delivery, DeliveryCounts, DeliveryStore } from "./ports/delivery-store.ts";
+export type { GrantChanges, GrantIndex } from "./ports/grant-index.ts";
 export type { Host, HostWork, Rested } from "./ports/host.ts";
 export type {
   Append,
@@ -387,10 +382,5 @@ export { resolveTemplates } from "./tiers/t4-execution/decide/payload/resolve-te
 export { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
 export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 export { type CapabilitySpend, foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
-export type {
-  EvidenceBreak,
-  EvidenceCheck,
-  EvidenceSection,
-  EvidenceVerdict,
-} from "./tiers/t6-metacognition/verify-evidence.ts";
+export type * from "./tiers/t6-metacognition/verify-evidence.ts";
 export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";

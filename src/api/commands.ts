@@ -8,6 +8,7 @@ import { RollbackRequest, RollbackResponse } from "../contract/compensation.ts";
 import { ForkRequest, ForkResponse } from "../contract/fork.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
+import { GrantRequest, GrantResponse, RevokeGrantRequest, RevokeGrantResponse } from "../contract/grant-orders.ts";
 import { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
 import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
@@ -111,6 +112,39 @@ export const kernelCommands = {
     isIdempotent: true,
     namesOne: true,
     run: (kernel, given) => kernel.lift(given as never),
+  },
+  grant: {
+    ...promised({ request }),
+    id: "giveGrant",
+    word: "grant",
+    summary: "Approves ahead what the rule of a gate asks about, for calls of the gate's operator",
+    description:
+      "The grant takes over the operator, the rules and the people of the gate. It covers calls of the gate's " +
+      "workflow, or until an instant those of all work, at most so many or so much estimated cost.",
+    scope: commandScopes.grant,
+    request: GrantRequest,
+    answer: GrantResponse,
+    example: {
+      workflow_id: "wf_01JZ0000000000000000000000",
+      gate_id: "gate-pay",
+      when: [{ value: "cents", at_most: 5000 }],
+      uses: 10,
+    },
+    isIdempotent: true,
+    namesOne: true,
+    run: (kernel, given) => kernel.grant(given as never),
+  },
+  revokeGrant: {
+    ...promised({ request }),
+    id: "revokeGrant",
+    word: "revoke-grant",
+    summary: "Ends a grant: later calls ask a person again",
+    scope: commandScopes.grant,
+    request: RevokeGrantRequest,
+    answer: RevokeGrantResponse,
+    example: { grant_id: "grt_01JZ0000000000000000000000", reason: "the vendor has changed" },
+    namesOne: true,
+    run: (kernel, given) => kernel.revokeGrant(given as never),
   },
 } as const satisfies Table<Kernel, KernelCommand>;
 

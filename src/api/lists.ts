@@ -1,8 +1,10 @@
 /**
- * The lists: operations that read a page of the caller's workflows or gates, newest first, or of its queues by name.
+ * The lists: operations that read a page of the caller's workflows or gates, newest first, of its queues by name, or of
+ * the grants of its people by age.
  */
 import { z } from "zod";
 import { Caller } from "../contract/auth-context.ts";
+import { GrantFilter, GrantPage } from "../contract/grant-orders.ts";
 import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import { GatePage, gateCursor, WorkflowPage } from "../contract/page.ts";
 import { lineOf } from "../contract/queue.ts";
@@ -24,6 +26,7 @@ function endOf<T>(found: Listed<T>, limit: number, cursorOf: (item: T) => string
 export const lists: {
   readonly workflows: List<typeof WorkflowFilter, WorkflowPage>;
   readonly gates: List<typeof GateFilter, GatePage>;
+  readonly grants: List<typeof GrantFilter, GrantPage>;
   readonly queues: List<typeof QueueFilter, QueuePage>;
 } = {
   workflows: {
@@ -52,6 +55,19 @@ export const lists: {
     read: async (kernel, filter, caller) => {
       const gates = await kernel.gates(filter, caller);
       return { gates: [...gates], ...endOf(gates, filter.limit, gateCursor) };
+    },
+  },
+  grants: {
+    ...listed,
+    id: "listGrants",
+    word: "grants",
+    summary: "What people of the tenant have approved ahead, in the order in which they did, with what was used of it",
+    scope: readScope,
+    filter: GrantFilter,
+    answer: GrantPage,
+    read: async (kernel, filter, caller) => {
+      const grants = await kernel.grants(filter, caller);
+      return { grants: [...grants], ...endOf(grants, filter.limit, ({ grant_id }) => grant_id) };
     },
   },
   queues: {

@@ -23,7 +23,8 @@ import { differenceCodes } from "../contract/replay.ts";
 import { RequestTrace } from "../contract/trace.ts";
 import { WhatIfFinding, WhatIfReport } from "../contract/whatif-report.ts";
 import { WorkflowState } from "../contract/workflow-state.ts";
-import type { Channels, Kernel, KernelTokens } from "../kernel/kernel-interface.ts";
+import type { Channels, Kernel } from "../kernel/kernel-interface.ts";
+import type { KernelTokens } from "../kernel/kernel-tokens.ts";
 import {
   type Arguments,
   type Offered,

@@ -16,8 +16,8 @@ const text = z.string().min(1);
 
 /**
  * `HumanApproved` and `HumanRejected` are decisions of people alone. An approval that a service or an agent gave, or
- * for which it voted, is `AutoApproved`; its rejection is `Blocked` by the policy "gate decision". QueuedForReview
- * names the gate as its review, and its roles, else its approvers, else "unassigned".
+ * for which it voted, and one that a grant gave, is `AutoApproved`; a machine's rejection is `Blocked` by the policy
+ * "gate decision". QueuedForReview names the gate as its review, and its roles, else its approvers, else "unassigned".
  */
 export const AuditOutcome = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("AutoApproved") }),
@@ -49,6 +49,8 @@ export const AuditEntry = z.object({
   carried_by: z.array(PrincipalId).optional(),
   /** The kinds of those principals, in the same order. */
   carried_by_types: z.array(text).optional(),
+  /** The grant by which `decided_by` had approved the call ahead. */
+  grant_id: text.optional(),
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 

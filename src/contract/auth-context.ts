@@ -168,6 +168,7 @@ export const commandScopes = {
   cancel: "workflow:cancel",
   pause: "workflow:pause",
   halt: "halt:write",
+  grant: "gate:approve",
   read: "outcome:read",
   emit: "event:emit",
   readSchedules: "schedule:read",

@@ -104,10 +104,7 @@ export const errorCodes = Object.freeze({
   ),
   T0_HTTP_UNREAD_LIMIT: resource(
     "Try again when others have read their answers, or raise the limit named in the detail.",
-    {
-      ...busy,
-      http: 503,
-    },
+    { ...busy, http: 503 },
   ),
   T0_HTTP_CALLER_UNREAD_LIMIT: resource(
     "Read the answers that you have asked for, then send this request again.",
@@ -284,6 +281,8 @@ export const errorCodes = Object.freeze({
   ),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_HALT_NOT_FOUND: input("List the halts; this one was never set in this tenant.", { http: 404 }),
+  T5_GRANT_NOT_FOUND: input("List the grants; this one was never given in this tenant, or is revoked.", { http: 404 }),
+  T5_GRANT_REFUSED: input("Decide the gate itself; a grant stands for one plain approval of a call.", { http: 409 }),
   T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload_digest that it shows."),
   T5_GATE_CONFLICT: input("Read the gate again: it was decided otherwise, or shows something else.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),

@@ -16,6 +16,7 @@ import { GateQuorum, GateStage, QuorumPart } from "./gate-quorum.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { gateKinds, gateStatuses } from "./gate-status.ts";
 import { GateDelegation, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
+import { GrantUse } from "./grant-use.ts";
 import { CorrelationId, GateId, OutcomeId, RecordedStepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
@@ -244,6 +245,8 @@ export const Gate = z.object({
       /** The votes that carried the decision; none if one decision was enough. */
       carried_by: z.array(GateCarrier).default([]),
       signature: GateSignature.nullable().default(null),
+      /** The grant by which the principal approved ahead; absent of a decision that was given at the gate. */
+      grant: GrantUse.optional(),
     })
     .nullable(),
 });

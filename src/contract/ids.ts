@@ -24,6 +24,7 @@ const prefixes: ReadonlyMap<string, string> = new Map([
   ["event", "evt_"],
   ["correlation", "cor_"],
   ["halt", "hlt_"],
+  ["grant", "grt_"],
 ]);
 
 const ulidText = "[0-7][0-9A-HJKMNP-TV-Z]{25}";

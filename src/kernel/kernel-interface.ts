@@ -7,7 +7,6 @@ import type { InputRequest, InputResponse } from "../contract/added-input.ts";
 import type { AssistantDelta } from "../contract/assistant-delta.ts";
 import type { AuditEntry } from "../contract/audit.ts";
 import type { Caller } from "../contract/auth-context.ts";
-import type { BudgetStanding, Charge } from "../contract/budget.ts";
 import type { CapabilityDefinition } from "../contract/capability.ts";
 import type { ChainBreak } from "../contract/chain.ts";
 import type { RollbackRequest, RollbackResponse } from "../contract/compensation.ts";
@@ -20,8 +19,6 @@ import type { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
 import type { ForkRequest, ForkResponse } from "../contract/fork.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import type { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
-import type { HaltStanding } from "../contract/halt.ts";
-import type { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
 import type { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
@@ -48,7 +45,6 @@ import type {
   ScheduleView,
 } from "../contract/schedule.ts";
 import type { Signal } from "../contract/signal.ts";
-import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/token.ts";
 import type { RequestTrace } from "../contract/trace.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { TokenUrlRequest, TokenUrlResponse, WaitAnswer, WaitAnswered } from "../contract/wait-token.ts";
@@ -62,8 +58,9 @@ import type { Numbered } from "../engine/follow/workflow-tails.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { LedgerLag } from "../ports/ledger-store.ts";
 import type { CapabilityClient } from "./capability-client.ts";
+import type { KernelTokens } from "./kernel-tokens.ts";
 import type { WhatIf } from "./policies.ts";
-import type { QueueCalls } from "./queue-calls.ts";
+import type { TenantCalls } from "./tenant-calls.ts";
 
 /** The three streams of a workflow, with the type of their items. */
 export interface Channels {
@@ -87,27 +84,8 @@ export interface Verification {
   readonly broken: readonly ChainBreak[];
 }
 
-/** The token view: projections of the ledger, with the ceilings of this kernel. */
-export interface KernelTokens {
-  /** The events of its tokens, in order. */
-  readonly events: (workflowId: string, caller?: Caller) => Promise<readonly TokenEvent[]>;
-  /** The same, one event a line. */
-  readonly toJsonl: (workflowId: string, caller?: Caller) => Promise<string>;
-  /** Returns registered names with their handles and ceilings; with a workflow, also its usage of each. */
-  readonly capabilities: (workflowId?: string, caller?: Caller) => Promise<readonly CapabilityEntry[]>;
-  /** The amounts that its calls have asked for in all, and the ceilings. */
-  readonly governor: (workflowId: string, caller?: Caller) => Promise<GovernorUsage>;
-  /** The state of the budgets over workflows, by counter. */
-  readonly charges: (
-    tenantId: string | number,
-    caller?: Caller,
-  ) => Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
-  /** The ceilings over workflows that are configured, and how near to them their counters are now. */
-  readonly budgets: (tenantId: string | number, caller?: Caller) => Promise<readonly BudgetStanding[]>;
-}
-
 /** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
-export interface Kernel extends AsyncDisposable, QueueCalls {
+export interface Kernel extends AsyncDisposable, TenantCalls {
   /**
    * Takes a request; resolves once it is in the ledger, before work on it begins. Where no place is free it waits for
    * one, for `limits.submitWaitMs` at most, or until `options.signal` aborts. @throws T7_SPAWN_INSUFFICIENT_RESOURCES,
@@ -190,16 +168,6 @@ export interface Kernel extends AsyncDisposable, QueueCalls {
   schedules(filter?: ScheduleFilter, caller?: Caller): Promise<readonly ScheduleView[]>;
   /** Returns a schedule with a page of its history, newest first. @throws T7_SCHEDULE_NOT_FOUND. */
   schedule(question: ScheduleQuestion, caller?: Caller): Promise<ScheduleHistory>;
-  /**
-   * Stops work of the tenant until the halt is lifted: all of it, or that of a capability, an operator or a principal.
-   * It takes effect in every process before its next call. What it holds does not fail; requests are accepted and held.
-   * The same order again gives the same halt.
-   */
-  halt(request: HaltRequest): Promise<HaltResponse>;
-  /** Lifts a halt; what it held goes on. Idempotent. @throws T5_HALT_NOT_FOUND. */
-  lift(request: LiftRequest): Promise<LiftResponse>;
-  /** Returns the halts of a tenant that hold, oldest first, with how much each holds. */
-  halts(tenantId: string | number, caller?: Caller): Promise<readonly HaltStanding[]>;
   /**
    * Returns one workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for a sequence beyond the ledger.
    */

@@ -24,6 +24,7 @@ import { createLedgerWatch, type LedgerWatch } from "../engine/follow/ledger-wat
 import { createNoticeDelivery, type NoticeDelivery } from "../engine/follow/notice-delivery.ts";
 import { createTenantFeed, type TenantFeed } from "../engine/follow/tenant-feed.ts";
 import { createWorkflowTails, type WorkflowTails } from "../engine/follow/workflow-tails.ts";
+import { GrantRegistry } from "../engine/log/grant-registry.ts";
 import { HaltRegistry } from "../engine/log/halt-registry.ts";
 import { KernelRegistration } from "../engine/log/kernel-registration.ts";
 import { LeaseKeeper } from "../engine/log/lease-keeper.ts";
@@ -77,6 +78,7 @@ export class KernelParts {
   readonly restWaiters: RestWaiters;
   readonly lifecycles: LifecycleHost;
   readonly halts: HaltRegistry;
+  readonly grants: GrantRegistry;
   readonly executor: Executor;
   readonly leases: LeaseKeeper;
   readonly host: Host;
@@ -129,6 +131,7 @@ export class KernelParts {
       inspected: options.inspect !== undefined,
       onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
     });
+    this.grants = new GrantRegistry(store, resolved);
     this.halts = new HaltRegistry(this.store, (tenants) => this.#haltsChanged(tenants));
     this.leases = this.#createLeaseKeeper(resolved);
     const host = (options.host ?? ((work) => new EmbeddedHost(work)))(createHostWork(this));
@@ -151,6 +154,7 @@ export class KernelParts {
         writer: this.writer,
         tenantLog: this.tenantLog,
         places: this.places,
+        grants: this.grants,
       }).map(patchTier),
       bus: this.bus,
       runtime: this.runtime,
@@ -214,6 +218,10 @@ export class KernelParts {
       onUpdate: () => {
         this.watch.wake();
         this.lookAtHalts();
+        callAside(
+          () => this.grants.look(),
+          (error) => logger.error({ error }, "the grants could not be read"),
+        );
       },
       onGone: () => {
         this.host.freed();
@@ -323,6 +331,7 @@ export async function openParts(parts: KernelParts): Promise<void> {
   try {
     await parts.store.open();
     await parts.halts.refresh();
+    await parts.grants.refresh();
     if (parts.resolved.options.recover) await parts.leases.follow();
   } catch (thrown) {
     root.send({ type: "OPEN_FAILED" });

@@ -16,7 +16,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LineCount, QueueMember, QueuePlace } from "../ports/queue-index.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
-import type { QueueCalls } from "./queue-calls.ts";
+import type { TenantCalls } from "./tenant-calls.ts";
 import { tenantFor } from "./tenant-of-read.ts";
 
 const free: QueuePlace = Object.freeze({ isFree: true, ahead: 0 });
@@ -50,7 +50,7 @@ export interface QueueReadParts {
   readonly gateway: Pick<Gateway, "authorize">;
 }
 
-export function createQueueReads({ store, gateway }: QueueReadParts): Pick<QueueCalls, "queues"> {
+export function createQueueReads({ store, gateway }: QueueReadParts): Pick<TenantCalls, "queues"> {
   return {
     async queues(raw = {}, caller) {
       const { tenant_id, name, after, limit } = readStrictly(QueueFilter, raw, { what: "filter", source: listRef });

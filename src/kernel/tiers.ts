@@ -14,6 +14,7 @@ import type { TierDefinition } from "../engine/actors/define-tier.ts";
 import type { Registry } from "../engine/actors/registry.ts";
 import { callWithin } from "../engine/actors/within.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
+import type { GrantRegistry } from "../engine/log/grant-registry.ts";
 import type { HaltRegistry } from "../engine/log/halt-registry.ts";
 import type { createLedgerWriter } from "../engine/log/ledger-writer.ts";
 import type { TenantAppend } from "../engine/log/tenant-log.ts";
@@ -123,6 +124,7 @@ interface TierParts {
   readonly writer: ReturnType<typeof createLedgerWriter>;
   readonly tenantLog: TenantAppend;
   readonly places: Places;
+  readonly grants: GrantRegistry;
 }
 
 function describeRunning({ log }: Mailbox): Running {
@@ -140,6 +142,7 @@ export function defineTiers({
   writer,
   tenantLog,
   places,
+  grants,
 }: TierParts): readonly TierDefinition[] {
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
@@ -154,9 +157,7 @@ export function defineTiers({
     }),
     createPerceptionTier({
       registry,
-      security,
-      classifier,
-      scorers,
+      ...{ security, classifier, scorers },
       fallbackIntent: options.fallbackIntent,
       minConfidence: classification,
     }),
@@ -185,6 +186,7 @@ export function defineTiers({
       limiter,
       same: resolved.same,
       federation: resolved.federation,
+      grants: { known: grants, store },
       signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
     }),
     createMetacognitionTier({

@@ -14,7 +14,7 @@ import { governorOf } from "../tiers/t5-ego/admission/admit-call.ts";
 import type { CapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
 import { describeBudgets } from "../tiers/t5-ego/admission/describe-budgets.ts";
 import { projectTokens } from "../tiers/t6-metacognition/project-tokens.ts";
-import type { KernelTokens } from "./kernel-interface.ts";
+import type { KernelTokens } from "./kernel-tokens.ts";
 
 export interface TokenViewParts {
   readonly store: LedgerStore;

@@ -19,6 +19,7 @@ import type { WorkflowStateName } from "../contract/progress.ts";
 import type { StoredQueueLimits } from "../contract/queue-limits.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { GrantChanges, GrantIndex } from "./grant-index.ts";
 import type { QueueEntry, QueueIndex } from "./queue-index.ts";
 import type { IndexedSchedule, ScheduleIndex } from "./schedule-index.ts";
 import type { IndexedWait, WaitStore } from "./wait-store.ts";
@@ -67,9 +68,8 @@ export interface TakenUp {
 }
 
 /**
- * The reason for taking up a workflow: `abandoned` is unfinished and parked at no gate, `due` is parked and has
- * something due, `freed` is held by a halt that was lifted, `queued` may take a place in its queue. A workflow that
- * waits for a later time is none of them.
+ * The reason for taking up a workflow: `abandoned` is unfinished and parked at no gate, `due` is parked and has a due
+ * time that has come, `freed` is held by a halt that was lifted, `queued` may take a place in its queue.
  */
 export type TakeUpKind = "abandoned" | "due" | "freed" | "queued";
 
@@ -97,7 +97,7 @@ export interface HoldCount {
 }
 
 /** The changes that an append makes to the indexes, beside adding its row. */
-export interface AppendIndexes {
+export interface AppendIndexes extends GrantChanges {
   /** Creates the workflow: inserts its head, held as `claim` states if given (epoch 1). */
   readonly create?: Omit<WorkflowHead, "owner" | "epoch">;
   readonly state?: WorkflowStateName;
@@ -301,7 +301,7 @@ export interface LedgerLag {
 }
 
 /** A store of turns with its indexes; `ledgerStoreSuite` tests the required behaviour. */
-export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex {
+export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, GrantIndex {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
   /** Opens the store, creating it if it is not there; called once before anything else. */

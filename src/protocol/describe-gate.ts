@@ -238,12 +238,18 @@ function dueFacts({ due_at, expiry_action, escalate_to, kind }: Gate): readonly 
 
 function decisionFacts({ decision }: Gate): readonly GateFact[] {
   if (decision === null) return [];
-  const { principal, at, comment, edited, resolution } = decision;
+  const { principal, at, comment, edited, resolution, grant } = decision;
   const who = principal === null ? "nobody, by its time" : namePrincipal(principal);
   const answer = resolution === null ? decision.decision : `“${doubtWords[resolution]}”`;
   const decided = `${answer} by ${who} at ${at}${edited ? ", edited" : ""}`;
   const given = decision.answer === undefined ? [] : [JSON.stringify(decision.answer)];
-  return [fact("decided", decided), ...each("answer", given), ...each("comment", comment === null ? [] : [comment])];
+  const ahead = grant === undefined ? [] : [`${grant.grant_id}, given at ${grant.given_at}`];
+  return [
+    fact("decided", decided),
+    ...each("by grant", ahead),
+    ...each("answer", given),
+    ...each("comment", comment === null ? [] : [comment]),
+  ];
 }
 
 function effectFacts({ consequences: { approve, edit, reject }, editable, kind }: Gate): readonly GateFact[] {

@@ -1,8 +1,10 @@
 /**
- * The part of the ledger store suite on what begins nothing: holds, halts, and the work that a lifted halt frees.
+ * The part of the ledger store suite on orders of people: what begins nothing (holds, halts, and the work that a lifted
+ * halt frees), and grants.
  *
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
+import type { Grant } from "../contract/grant.ts";
 import { heldByPause } from "../ports/ledger-store.ts";
 import { judge, me, putWorkflow, type SuiteParts, ttlMs } from "./ledger-suite-parts.ts";
 import { nextTurn, testStream } from "./ledger-turns.ts";
@@ -87,5 +89,27 @@ export function addHaltTests({ test, expect }: SuiteParts): void {
       ["two"],
       ["one"],
     ]);
+  });
+}
+
+export function addGrantTests({ test, expect }: SuiteParts): void {
+  const by = { type: "user", id: "ann", role: "admin" };
+  const grantOf = (grant_id: string, operator: string, workflow_id: string, until?: string) =>
+    ({ grant_id, operator, workflow_id, by, ...(until !== undefined && { until }) }) as unknown as Grant;
+  const idsOf = (grants: readonly Grant[]) => grants.map(({ grant_id }) => grant_id);
+
+  test("grants are found by operator, and by workflow or until an instant; revoked ones are gone", async (store) => {
+    const until = "2026-02-01T00:00:00.000Z";
+    const grants = [grantOf("g1", "Bank.Pay", idOf(1)), grantOf("g2", "Bank.Pay", idOf(1), until)];
+    const others = [grantOf("g3", "Bank.Pay", idOf(2)), grantOf("g4", "Mail.Send", idOf(1))];
+    const given = nextTurn(testStream(3), { indexes: { grants: [...grants, ...others] } });
+    await store.append([given.entry]);
+    const found = async () => idsOf(await store.grantsFor("acme", { operator: "Bank.Pay", workflow_id: idOf(1) }));
+    expect([await found(), await store.grantingTenants()]).toEqual([["g1", "g2"], ["acme"]]);
+    expect(await store.grant("acme", "g2")).toEqual(grants[1]);
+    expect([await store.grant("umbrella", "g2"), await store.grants("umbrella", { limit: 9 })]).toEqual([null, []]);
+    expect(idsOf(await store.grants("acme", { after: "g1", limit: 2 }))).toEqual(["g2", "g3"]);
+    await store.append([nextTurn(given.after, { indexes: { revoked: ["g2"] } }).entry]);
+    expect([await found(), await store.grant("acme", "g2")]).toEqual([["g1"], null]);
   });
 }

@@ -8,7 +8,7 @@
  * 1.  Each test opens a store of its own with `create` and closes it.
  */
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { addHaltTests, addHoldTests } from "./ledger-hold-suite.ts";
+import { addGrantTests, addHaltTests, addHoldTests } from "./ledger-hold-suite.ts";
 import { addIndexTests } from "./ledger-index-suite.ts";
 import { addLeaseTests } from "./ledger-lease-suite.ts";
 import { addListTests } from "./ledger-list-suite.ts";
@@ -38,6 +38,7 @@ export function ledgerStoreSuite(suite: LedgerStoreSuite): void {
     addIndexTests({ test, expect });
     addHoldTests({ test, expect });
     addHaltTests({ test, expect });
+    addGrantTests({ test, expect });
     addListTests({ test, expect });
     addWaitTests({ test, expect });
     addScheduleTests({ test, expect });

@@ -1,4 +1,4 @@
-/** Samples of the orders of people: fork, halt, lift, pause, resume and rollback. */
+/** Samples of the orders of people: fork, grant, halt, lift, pause, resume and rollback. */
 import type { Sample } from "./schema-samples.ts";
 
 const ulid = "01KDVDNA0047C4FEZDQK8YZG0N";
@@ -12,6 +12,31 @@ const halt = {
   at: "2026-01-01T00:00:00.000Z",
 };
 
+const terms = { when: [{ value: "order.total", at_most: 100 }], until: "2026-02-01T00:00:00Z", uses: 3, money: 50 };
+const auth = {
+  tenant_id: "acme",
+  principal_id: 42,
+  principal_type: "user",
+  role: "admin",
+  scopes: ["gate:approve"],
+  data_policy: { allow_pii: true, allow_external_send: false },
+};
+const described = {
+  ...terms,
+  grant_id: `grt_${ulid}`,
+  operator: "Bank.Pay",
+  capability: "Shop.Order@1.0",
+  workflow_id: wf,
+  gate_id: "gate-pay",
+  by: { type: "user", id: "ann", role: "admin" },
+  at: "2026-01-01T00:00:00.000Z",
+  reason: "small",
+  policy_version: "default-1",
+  asked_digest: "d1",
+};
+const grant = { ...described, auth };
+const standing = { ...described, used: { uses: 1, money: 5 } };
+
 const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
 
 export const orderSamples: Readonly<Record<string, Sample>> = {
@@ -24,6 +49,20 @@ export const orderSamples: Readonly<Record<string, Sample>> = {
     { workflow_id: wf, status: "accepted", forked_from: wf, correlation_id: cor },
     { status: "restarted" },
   ),
+  Grant: fields(grant, { by: "ann" }),
+  GrantFilter: fields({ tenant_id: "acme", limit: 5 }, { limit: 0 }),
+  GrantPage: fields({ grants: [standing], next: null }, { next: 5 }),
+  GrantRequest: fields({ ...claim, workflow_id: wf, gate_id: "gate-pay", ...terms, reason: "small" }, { uses: 0 }),
+  GrantResponse: fields({ grant_id: grant.grant_id, status: "granted" }, { status: "given" }),
+  GrantStanding: fields(standing, { used: null }),
+  GrantTerms: fields(terms, { until: "tomorrow" }),
+  GrantTest: fields({ value: "order.total", at_most: 100 }, { value: "order.*" }),
+  GrantUse: fields(
+    { grant_id: grant.grant_id, given_at: grant.at, money: 5, within: { invocations: 3 } },
+    { money: "5" },
+  ),
+  RevokeGrantRequest: fields({ ...claim, grant_id: grant.grant_id, reason: "changed" }, { grant_id: 5 }),
+  RevokeGrantResponse: fields({ grant_id: grant.grant_id, status: "revoked" }, { grant_id: "wf_1" }),
   Halt: fields(halt, { reason: 5 }),
   HaltFilter: fields({ capability: "Shop.Order", operator: "Bank.Pay", principal: { id: 7 } }, { operator: 5 }),
   HaltRequest: fields({ ...claim, of: { operator: "Bank.Pay" }, reason: "stop" }, { reason: "" }),

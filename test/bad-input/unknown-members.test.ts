@@ -92,6 +92,17 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   limitQueue: () => [{ ...who, name: "none", limits: { concurrency: 1 }, reason: "slow" }],
   lift: () => [{ ...who, halt_id: "hlt_1" }],
   halts: () => [1, who],
+  grant: () => [
+    {
+      ...who,
+      workflow_id: "wf_01KDVDNA0047C4FEZDQK8YZG0N",
+      gate_id: "gate-s1",
+      when: [{ value: "n", above: 1 }],
+      uses: 1,
+    },
+  ],
+  revokeGrant: () => [{ ...who, grant_id: "grt_1" }],
+  grants: () => [{}, who],
   queues: () => [{ tenant_id: 1, limit: 1 }, who],
   workflow: () => [id, who, { at: 1 }],
   workflows: () => [{ ...page, text: "a" }, who],

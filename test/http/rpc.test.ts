@@ -197,6 +197,8 @@ describe("/rpc", () => {
         "kernel/schedules/backfill": { name: "tea", from: "2025-01-01T00:00:00Z", until: "2025-01-01T01:00:00Z" },
         "kernel/halt": { of: { capability: "Test.Other" }, reason: "the accounts are checked" },
         "kernel/limit": { name: "none", limits: { concurrency: 1 }, reason: "the bank is slow" },
+        "kernel/grant": { workflow_id, gate_id, uses: 1 },
+        "kernel/revoke-grant": { grant_id: "grt_01JZ0000000000000000000000" },
         "kernel/lift": { halt_id: "hlt_01JZ0000000000000000000000" },
         "kernel/withdraw": { workflow_id, gate_id },
         "kernel/delegate": { workflow_id, gate_id, to: { id: "bo" }, expires_at: "2030-01-31T12:00:00.000Z" },

@@ -29,6 +29,9 @@ const deciding = [
   "set-halt",
   "lift-halt",
   "list-halts",
+  "give-grant",
+  "revoke-grant",
+  "list-grants",
 ];
 const scheduling = [
   ...["list-queues", "set-queue-limits"],

@@ -82,7 +82,9 @@ function told(store: PostgresLedger, check: () => void = () => undefined): Postg
 }
 
 const tables =
-  "events streams workflows gates keys memory documents counters charges sessions notifiers deliveries".split(" ");
+  "events streams workflows gates grants keys memory documents counters charges sessions notifiers deliveries".split(
+    " ",
+  );
 
 const pool = new Pool({ ...connecting, max: 1, allowExitOnIdle: true });
 

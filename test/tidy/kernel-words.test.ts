@@ -182,6 +182,7 @@ describe("the store", () => {
       "src/ports/wait-store.ts",
       "src/ports/schedule-index.ts",
       "src/ports/queue-index.ts",
+      "src/ports/grant-index.ts",
     ];
     const outside = port
       .flatMap((path) => importsOf(readSource(path)))

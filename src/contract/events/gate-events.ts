@@ -3,6 +3,7 @@ import type { AuthContext } from "../auth-context.ts";
 import type { Gate, GateCarrier } from "../gate.ts";
 import type { GateExpiry } from "../gate-spec.ts";
 import type { GateDelegation, GateSignature, PrincipalRef } from "../gate-vote.ts";
+import type { GrantUse } from "../grant-use.ts";
 import type { Principal } from "../intent.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { event } from "./event-row.ts";
@@ -28,6 +29,8 @@ export interface GateDecided {
   /** The votes that carried the decision of a quorum; `principal` cast the vote that completed it. */
   readonly carried_by?: readonly GateCarrier[];
   readonly signature?: GateSignature;
+  /** The grant by which `principal` approved ahead; absent of a decision that was given at the gate. */
+  readonly grant?: GrantUse;
   /** The key of the decision that closed the gate, where it had one. */
   readonly idempotency_key?: string;
 }

@@ -1,6 +1,7 @@
-/** Events of records that outlive a workflow: memory, documents, halts, limits, and erased bodies of rows. */
+/** Events of records that outlive a workflow: memory, documents, halts, grants and limits; erased bodies of rows. */
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../context-bundle.ts";
 import type { FederatedSyncReport } from "../federation.ts";
+import type { Grant } from "../grant.ts";
 import type { Halt } from "../halt.ts";
 import type { Principal } from "../intent.ts";
 import type { JsonObject } from "../json.ts";
@@ -11,6 +12,13 @@ import { event } from "./event-row.ts";
 /** The end of a halt. */
 export interface HaltLifted {
   readonly halt_id: string;
+  readonly reason: string;
+  readonly by: Principal;
+}
+
+/** The end of a grant. */
+export interface GrantRevoked {
+  readonly grant_id: string;
   readonly reason: string;
   readonly by: Principal;
 }
@@ -28,5 +36,9 @@ export const recordEvents = {
   QUEUE_LIMITS_SET: event<StoredQueueLimits>({ from: "person", to: "workflow" }),
   /** A person lets it go on. */
   HALT_LIFTED: event<HaltLifted>({ from: "person", to: "workflow" }),
+  /** An approver approves ahead what a rule asks about. */
+  GRANT_GIVEN: event<{ readonly grant: Grant }>({ from: "person", to: "workflow" }),
+  /** A person ends a grant. */
+  GRANT_REVOKED: event<GrantRevoked>({ from: "person", to: "workflow" }),
   BODY_ERASED: event<JsonObject>({ from: "t4", to: "workflow" }),
 } as const;

@@ -10,6 +10,7 @@ import type { KernelError } from "../error.ts";
 import type { FederatedSyncReport, SyncRequest } from "../federation.ts";
 import type { Gate, GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
 import type { GateSignature, PrincipalRef } from "../gate-vote.ts";
+import type { GrantUse } from "../grant-use.ts";
 import type { Intake } from "../intake.ts";
 import type { Intent, Principal, Scope } from "../intent.ts";
 import type { Json } from "../json.ts";
@@ -151,6 +152,27 @@ export interface Seat {
   readonly stage?: number;
 }
 
+/** Whether a grant approves the call of a gate ahead. */
+export interface GrantQuestion {
+  readonly gate: Gate;
+  /** The package of the work, as type@version. */
+  readonly capability: string;
+  /** The ISO instant of the question. */
+  readonly now: string;
+}
+
+/** The grant that does, with its limits and what was used of it; null if none does. */
+export interface GrantFound {
+  readonly grant: {
+    readonly grant_id: string;
+    readonly by: Principal;
+    readonly auth: AuthContext;
+    readonly given_at: string;
+    readonly within: GrantUse["within"];
+    readonly charged: Charge;
+  } | null;
+}
+
 /** The judgement of a decision: policy on the decision and on the call, seat and signature. */
 export interface JudgedDecision {
   readonly policy: PolicyDecision;
@@ -215,5 +237,9 @@ export const t5 = {
     "GateJudged",
     judging,
   ),
+  findGrant: data<GrantQuestion, GrantFound>("GrantQuestion", "GrantFound", {
+    module: "ego",
+    function: "find_grant",
+  }),
   escalate: relay<KernelError>("KernelError", { module: "ego", function: "escalate", next: 6 }),
 };

@@ -9,6 +9,7 @@ import type { EventDraft } from "../../contract/event.ts";
 import { scheduleEvents } from "../../contract/events/schedule-events.ts";
 import { factsOf, movesChart } from "../../contract/events.ts";
 import { type Gate, gateIdOf, isOpenGate } from "../../contract/gate.ts";
+import { chargeOfUse, type GrantUse, grantCounter, mostUses } from "../../contract/grant-use.ts";
 import { neverDue } from "../../contract/instant.ts";
 import { requestKey } from "../../contract/intent.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -129,8 +130,8 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
 }
 
 /**
- * Returns the memory, documents, events from outside, schedules, halts and limits of a row, of a workflow or of a
- * tenant.
+ * Returns the memory, documents, events from outside, schedules, halts, grants and limits of a row, of a workflow or of
+ * a tenant.
  */
 export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
 
@@ -147,6 +148,13 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
   const lifted = gather(drafts, (d) => (d.type === "HALT_LIFTED" ? [d.payload.halt_id] : none));
   const limits = gather(drafts, (d) => (d.type === "QUEUE_LIMITS_SET" ? [d.payload] : none));
   if (limits.length > 0) changes.limits = limits;
+  const grants = gather(drafts, (d) => (d.type === "GRANT_GIVEN" ? [d.payload.grant] : none));
+  const revoked = gather(drafts, (d) => (d.type === "GRANT_REVOKED" ? [d.payload.grant_id] : none));
+  if (grants.length > 0) changes.grants = grants;
+  if (revoked.length > 0) {
+    changes.revoked = revoked;
+    changes.charges = [...(changes.charges ?? []), ...revoked.map(exhaust)];
+  }
   if (halts.length > 0) changes.halts = halts;
   if (lifted.length > 0) changes.lifted = lifted;
   return changes;
@@ -254,9 +262,22 @@ function changedBy({ gates }: WorkflowRecord, { type, step_id, payload }: EventD
 
 function chargesOf(record: WorkflowRecord, draft: EventDraft): readonly IndexedCharge[] {
   if (draft.type === "BUDGET_RESERVED" || draft.type === "BUDGET_SETTLED") return budgetCharges(draft);
+  if (draft.type === "USER_APPROVED") return grantCharges(draft.payload.grant);
   const charge = routeCharge(record, draft);
   return charge === null ? none : ofEndpoint(charge, draft);
 }
+
+/** Returns what the use of a grant adds to its counter, within the limits of the grant. */
+const grantCharges = (use: GrantUse | undefined): readonly IndexedCharge[] =>
+  use === undefined
+    ? none
+    : [{ counter: grantCounter(use.grant_id), amounts: chargeOfUse(use.money), within: use.within as Ceiling }];
+
+/** Fills the counter of a revoked grant, so that the store refuses a row that was decided before the revocation. */
+const exhaust = (grantId: string): IndexedCharge => ({
+  counter: grantCounter(grantId),
+  amounts: { ...noCharge, invocations: mostUses },
+});
 
 /**
  * Limits a route to the budget that is left after the ends in its own row, which may have used more than was reserved

@@ -22,6 +22,8 @@ const syncedMethods = [
   "countGates",
   "countHolds",
   "halts",
+  "grants",
+  "grant",
   "chargesOf",
   "memory",
 ] as const satisfies readonly (keyof LedgerStore)[];

@@ -18,6 +18,7 @@ import { addDraw } from "./draw.ts";
 import { addEmit, addTokenUrl } from "./emit.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
+import { addGrants } from "./grants.ts";
 import { addHalts } from "./halt.ts";
 import { addInspect } from "./inspect.ts";
 import { addLists } from "./list.ts";
@@ -75,7 +76,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     .configureHelp({ optionDescription })
     .configureOutput({ writeOut: terminal.write, writeErr: json ? () => undefined : complain })
     .showHelpAfterError("(--help says what there is)");
-  const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts, addHalts];
+  const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts, addHalts, addGrants];
   const readings = [
     addExplanations,
     addStreams,

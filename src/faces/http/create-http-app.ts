@@ -39,6 +39,7 @@ import { addCommands } from "./routes/commands.ts";
 import { addConsole } from "./routes/console.ts";
 import { addDoctor } from "./routes/doctor.ts";
 import { addDocument } from "./routes/document.ts";
+import { addGrants } from "./routes/grants.ts";
 import { addGuide } from "./routes/guide.ts";
 import { addHalts } from "./routes/halts.ts";
 import { addHealth } from "./routes/health.ts";
@@ -132,6 +133,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addQueues(edge);
   addSchedules(edge);
   addHalts(edge);
+  addGrants(edge);
   addRegistry(edge);
   addStreams(edge);
   addWhatIf(edge);

@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FieldError } from "../../contract/field-error.ts";
+import type { GrantFilter } from "../../contract/grant-orders.ts";
 import { RecordedStepId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { nearestOf } from "../../contract/known-keys.ts";
@@ -70,6 +71,12 @@ export const gateQuery = (most: number) =>
     due_before: Instant.optional().describe("Due before this instant or day."),
     ...pageOf(most, GateCursor),
   } satisfies QueryOf<GateFilter>);
+/** Makes the query of grants, whose pages hold at most `most` items. */
+export const grantQuery = (most: number) =>
+  z.object({
+    after: z.string().max(64).optional().describe("The cursor of a page: what the one before it called `next`."),
+    limit: pageSize(most).optional().describe("Items of the page."),
+  } satisfies QueryOf<Omit<GrantFilter, "tenant_id">>);
 /** Makes the query of queues, whose pages hold at most `most` items. */
 export const queueQuery = (most: number) =>
   z.object({

@@ -25,12 +25,14 @@ import {
   atQuery,
   eventQuery,
   gateQuery,
+  grantQuery,
   itemQuery,
   queueQuery,
   scheduleHistoryQuery,
   scheduleQuery,
   workflowQuery,
 } from "./read-query.ts";
+import { listGrants } from "./routes/grants.ts";
 import { listQueues } from "./routes/queues.ts";
 import { listEvents, listGates, listItems, listWorkflows, requireMayRead } from "./routes/reads.ts";
 import { listSchedules, readSchedule } from "./routes/schedules.ts";
@@ -114,6 +116,9 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
       workflow_id: workflowId,
     });
   }),
+  [`kernel/${lists.grants.word}`]: reading((edge, { caller }, params) =>
+    listGrants(edge, caller, takeParams(grantQuery(edge.options.limits.maxPage), params)),
+  ),
   [`kernel/${lists.queues.word}`]: reading((edge, { caller }, params) =>
     listQueues(edge, caller, takeParams(queueQuery(edge.options.limits.maxPage), params)),
   ),

@@ -20,6 +20,7 @@ import { answersGates, isGranted, type McpContext } from "./mcp-context.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
 import { readQuestionState } from "./question-state.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
+import { giveGrant, grantTools } from "./tools/grant-tools.ts";
 import { queueTools } from "./tools/queue-tools.ts";
 import { scheduleTools } from "./tools/schedule-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
@@ -34,10 +35,11 @@ export const listTools = async (context: McpContext): Promise<readonly McpTool[]
 
 async function ownTools(context: McpContext): Promise<readonly McpTool[]> {
   const withheld = new Set([
-    ...(answersGates(context) ? [] : [decideGate, decideGates]),
+    ...(answersGates(context) ? [] : [decideGate, decideGates, giveGrant]),
     ...((await isGranted(context, commandScopes.emit)) ? [] : [emitEvent, readTokenUrl]),
   ]);
-  return [...workflowTools.filter((tool) => !withheld.has(tool)), ...queueTools, ...scheduleTools];
+  const own = [...workflowTools, ...grantTools].filter((tool) => !withheld.has(tool));
+  return [...own, ...queueTools, ...scheduleTools];
 }
 
 /** Finds a tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */

@@ -254,6 +254,8 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["updateWorkflows", plan.changedWorkflows.map(changeRow)],
     ["insertHalts", plan.halts],
     ["liftHalts", plan.lifted],
+    ["insertGrants", plan.grants],
+    ["deleteGrants", plan.revoked],
     ["insertHolds", plan.holds.flatMap(({ rows }) => rows)],
     ["upsertQueueEntries", plan.queueEntries],
     ["upsertLimits", plan.limits],

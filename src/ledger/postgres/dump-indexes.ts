@@ -29,6 +29,7 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
     ["workflow_id", "gate_id"],
     "SELECT workflow_id, gate_id, tenant_id, record, operator, due_at, listed FROM gates",
   ],
+  ["grants", ["grant_id"], "SELECT grant_id, tenant_id, operator, covers, record FROM grants"],
   ["halts", ["halt_id"], "SELECT halt_id, tenant_id, position, record, lifted FROM halts"],
   ["holds", ["workflow_id", "step_id", "holder"], "SELECT workflow_id, step_id, holder, tenant_id FROM holds"],
   ["keys", ["tenant_id", "key"], "SELECT tenant_id, key, workflow_id, action_id FROM keys"],

@@ -124,6 +124,8 @@ const texts = {
   liftHalts: `
     UPDATE halts SET lifted = 1, position = given.position FROM ${listOf("halt_id text, position bigint")}
     WHERE halts.halt_id = given.halt_id`,
+  insertGrants: insertInto("grants", "grant_id text, tenant_id text, operator text, covers text, record text"),
+  deleteGrants: `DELETE FROM grants USING ${listOf("grant_id text")} WHERE grants.grant_id = given.grant_id`,
   deleteHolds: "DELETE FROM holds WHERE workflow_id = ANY($1)",
   insertHolds: insertInto("holds", "workflow_id text, step_id text, holder text, tenant_id text"),
   ...queueStatements(insertInto),
@@ -267,6 +269,11 @@ const texts = {
     AND (workflow_id, gate_id) > ($3, $4) ORDER BY gate_id LIMIT $5`,
   gatesOfAll: "SELECT record FROM gates WHERE (workflow_id, gate_id) > ($1, $2) ORDER BY workflow_id, gate_id LIMIT $3",
   halts: "SELECT tenant_id, position, record, lifted FROM halts ORDER BY position, halt_id",
+  grants: "SELECT record FROM grants WHERE tenant_id = $1 AND grant_id > $2 ORDER BY grant_id LIMIT $3",
+  grant: "SELECT record FROM grants WHERE tenant_id = $1 AND grant_id = $2",
+  grantsFor: `
+    SELECT record FROM grants WHERE tenant_id = $1 AND operator = $2 AND covers IN ('', $3) ORDER BY grant_id`,
+  grantingTenants: "SELECT DISTINCT tenant_id FROM grants",
   countHolds: `
     SELECT holder, count(*) FILTER (WHERE step_id = '') AS workflows, count(*) FILTER (WHERE step_id <> '') AS steps
     FROM holds WHERE tenant_id = coalesce($1, tenant_id) GROUP BY holder ORDER BY holder`,

@@ -20,6 +20,7 @@ import { isAway, ledgerFailure, toLedgerFailure } from "./failure.ts";
 import { createOwners, type Entered } from "./owners.ts";
 import { channelOf, Presence } from "./presence.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
+import { createGrantReads } from "./read-grants.ts";
 import { createQueueReads } from "./read-queues.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
 import { createScheduleReads } from "./read-schedules.ts";
@@ -68,6 +69,7 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     ...createOwners(session, session.entered),
     ...createHeadReads(session),
     ...createRecordReads(session),
+    ...createGrantReads(session),
     ...createWaitReads(session),
     ...createScheduleReads(session),
     ...createQueueReads(session),

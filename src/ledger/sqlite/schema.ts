@@ -14,7 +14,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 13;
+export const schemaVersion = 14;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -116,6 +116,17 @@ const tables = `
     lifted INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX halts_changed ON halts (tenant_id, position);
+
+  -- Grants that are not revoked. covers: the workflow whose calls one covers, or '' for all work of its tenant.
+  CREATE TABLE grants (
+    grant_id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    operator TEXT NOT NULL,
+    covers TEXT NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX grants_given ON grants (tenant_id, grant_id);
+  CREATE INDEX grants_covering ON grants (tenant_id, operator, covers, grant_id);
 
   -- The workflows that wait in a queue (place 'waiting') or have a place in it ('taken'). A lower rank comes first.
   CREATE TABLE queue_entries (

@@ -104,6 +104,12 @@ const texts = {
   halts: "SELECT tenant_id, position, record, lifted FROM halts ORDER BY position, halt_id",
   insertHalt: "INSERT INTO halts (halt_id, tenant_id, position, record, lifted) VALUES (?, ?, ?, ?, ?)",
   liftHalt: "UPDATE halts SET lifted = 1, position = ?2 WHERE halt_id = ?1",
+  insertGrant: "INSERT INTO grants (grant_id, tenant_id, operator, covers, record) VALUES (?, ?, ?, ?, ?)",
+  deleteGrant: "DELETE FROM grants WHERE grant_id = ?",
+  grants: "SELECT record FROM grants WHERE tenant_id = ? AND grant_id > ? ORDER BY grant_id LIMIT ?",
+  grant: "SELECT record FROM grants WHERE tenant_id = ? AND grant_id = ?",
+  grantsFor: "SELECT record FROM grants WHERE tenant_id = ? AND operator = ? AND covers IN ('', ?) ORDER BY grant_id",
+  grantingTenants: "SELECT DISTINCT tenant_id FROM grants",
   deleteHolds: "DELETE FROM holds WHERE workflow_id = ?",
   insertHold: "INSERT INTO holds (workflow_id, step_id, holder, tenant_id) VALUES (?, ?, ?, ?)",
 

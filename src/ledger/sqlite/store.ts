@@ -9,7 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { HoldCount, LedgerStore } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
-import { idText, threadText, toHead, toStoredHalt } from "../tables/columns.ts";
+import { idText, parseCell, threadText, toGrant, toHead, toStoredHalt } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
@@ -214,6 +214,10 @@ type RecordIndex =
   | "countGates"
   | "countHolds"
   | "halts"
+  | "grants"
+  | "grant"
+  | "grantsFor"
+  | "grantingTenants"
   | "findKey"
   | "charges"
   | "chargesOf"
@@ -228,6 +232,21 @@ function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
     listGates: (page) => run("listGates", (on) => listGates(on, page)),
     countGates: (selection) => run("countGates", (on) => countGates(on, selection)),
     halts: () => run("halts", ({ statements }) => statements.halts.all().map(toStoredHalt)),
+    grants: (tenantId, { after = "", limit }) =>
+      run("grants", ({ statements }) => statements.grants.all(idText(tenantId), after, limit).map(toGrant)),
+    grant: (tenantId, grantId) =>
+      run("grant", ({ statements }) => {
+        const found = statements.grant.get(idText(tenantId), grantId);
+        return found === undefined ? null : toGrant(found);
+      }),
+    grantsFor: (tenantId, { operator, workflow_id }) =>
+      run("grantsFor", ({ statements }) => {
+        return statements.grantsFor.all(idText(tenantId), operator, workflow_id).map(toGrant);
+      }),
+    grantingTenants: () =>
+      run("grantingTenants", ({ statements }) =>
+        statements.grantingTenants.all().map((row) => parseCell<string | number>(row["tenant_id"], "tenant_id")),
+      ),
     countHolds: (tenantId) =>
       run("countHolds", ({ statements }) => {
         const tenant = tenantId === undefined ? null : idText(tenantId);

@@ -9,6 +9,7 @@ import { type Charge, noCharge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
+import type { Grant } from "../../contract/grant.ts";
 import type { Halt, StoredHalt } from "../../contract/halt.ts";
 import { instantText } from "../../contract/instant.ts";
 import { listGate } from "../../contract/listed-gate.ts";
@@ -124,6 +125,17 @@ export const toStoredHalt = (columns: Columns): StoredHalt => ({
   position: columns["position"] as number,
   is_lifted: columns["lifted"] === 1,
 });
+
+/** Returns the row of a grant. `covers` is its workflow, or empty if it holds for all work until an instant. */
+export const grantRow = (grant: Grant, tenant: string): readonly string[] => [
+  grant.grant_id,
+  tenant,
+  grant.operator,
+  grant.until === undefined ? grant.workflow_id : "",
+  JSON.stringify(grant),
+];
+
+export const toGrant = (columns: Columns): Grant => parseCell<Grant>(columns["record"], "record");
 
 /** Returns the value of a counter; zero if it was never charged. */
 export function toCharge(columns: Columns | undefined): Charge {

@@ -10,7 +10,7 @@
 import { addCharge, type Charge } from "../../contract/budget.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { Append, AppendIndexes, AppendReceipt, Hold } from "../../ports/ledger-store.ts";
-import { gateColumns, idText, payerOf, threadText } from "./columns.ts";
+import { gateColumns, grantRow, idText, payerOf, threadText } from "./columns.ts";
 import {
   frees,
   holderAfter,
@@ -85,6 +85,10 @@ export interface BatchPlan {
   readonly halts: readonly Row[];
   /** halt_id, position: halts that were lifted. */
   readonly lifted: readonly Row[];
+  /** grant_id, tenant_id, operator, covers, record: grants that were given. */
+  readonly grants: readonly Row[];
+  /** grant_id: grants that were revoked. */
+  readonly revoked: readonly Row[];
   /** tenant_id, thread_id, key, position, ordinal, record */
   readonly memory: readonly (readonly [tenant: string, thread: string, key: string, ...Cell[]])[];
   /** tenant_id, document_id, position, record */
@@ -155,6 +159,8 @@ class Planning {
   readonly #charges = new Map<string, BatchPlan["charges"][number]>();
   readonly #halts: Row[] = [];
   readonly #lifted: Row[] = [];
+  readonly #grants: Row[] = [];
+  readonly #revoked: Row[] = [];
   /** The tenants whose halts the batch has changed, each with the position of the change. */
   readonly #haltsAt = new Map<string, number>();
   readonly #memory = new Map<string, BatchPlan["memory"][number]>();
@@ -188,6 +194,8 @@ class Planning {
       charges: sorted(this.#charges),
       halts: this.#halts,
       lifted: this.#lifted,
+      grants: this.#grants,
+      revoked: this.#revoked,
       memory: sorted(this.#memory),
       documents: sorted(this.#documents),
       counters: sorted(this.#counters),
@@ -273,6 +281,8 @@ class Planning {
       charges = [],
       halts = [],
       lifted = [],
+      grants = [],
+      revoked = [],
       memory = [],
       documents = [],
     } = indexes;
@@ -290,6 +300,8 @@ class Planning {
       this.#charges.set(keyOf(payer, counter), { payer, counter, amounts });
     }
     for (const halt of halts) this.#halts.push([halt.halt_id, tenant, position, JSON.stringify(halt), 0]);
+    for (const grant of grants) this.#grants.push(grantRow(grant, tenant));
+    for (const id of revoked) this.#revoked.push([id]);
     for (const id of lifted) this.#lifted.push([id, position]);
     if (halts.length + lifted.length > 0) this.#haltsAt.set(tenant, position);
     memory.forEach((record, ordinal) => {

@@ -117,7 +117,7 @@ const doneWords = { approve: "approved", reject: "rejected" } as const;
 function linesOfDecision(gate: Gate): readonly string[] {
   const { decision, kind } = gate;
   if (decision === null) return linesWithoutDecision(gate);
-  const { principal, at, comment, resolution, carried_by } = decision;
+  const { principal, at, comment, resolution, carried_by, grant } = decision;
   const answer = kind === "in_doubt" ? doubtWords[resolution ?? "failed"] : doneWords[decision.decision];
   const who = principal === null ? "nobody" : `${namePrincipal(principal)} (${principal.role})`;
   const others = carried_by.map(
@@ -126,7 +126,10 @@ function linesOfDecision(gate: Gate): readonly string[] {
   );
   const votes = others.length === 0 ? "" : `, with the votes of ${others.join(", ")}`;
   const edited = decision.edited ? " as edited" : "";
-  return [showLine(`${answer}${edited} by ${who} at ${at}${votes}${quoteAnswer(decision)}${quoteComment(comment)}`)];
+  const ahead = grant === undefined ? "" : `, ahead by ${grant.grant_id}`;
+  return [
+    showLine(`${answer}${edited} by ${who} at ${at}${ahead}${votes}${quoteAnswer(decision)}${quoteComment(comment)}`),
+  ];
 }
 
 /** Describes a gate that ended without a decision: its time ran out, or the work around it ended. */

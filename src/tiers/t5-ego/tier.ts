@@ -37,6 +37,7 @@ import type { BudgetLimiter } from "./admission/budget-limiter.ts";
 import type { CapabilityRegistry } from "./admission/capability-registry.ts";
 import { authorize, requireScope } from "./authorize.ts";
 import type { Signatures } from "./check-signature.ts";
+import { findGrant, type Grants } from "./find-grant.ts";
 import { judgeChanges } from "./judge-changes.ts";
 import { judgeCall, judgeDecision, judgeDelegation } from "./judge-gate.ts";
 import { evaluatePolicies } from "./policy/evaluate-policies.ts";
@@ -51,6 +52,7 @@ export interface EgoTierOptions {
   readonly capabilityRegistry: CapabilityRegistry;
   readonly limiter: BudgetLimiter;
   readonly same: Same;
+  readonly grants: Omit<Grants, "same">;
 }
 
 const refs = {
@@ -63,7 +65,7 @@ const refs = {
 } as const;
 
 export function createEgoTier(options: EgoTierOptions): TierDefinition {
-  const { authenticator, federation, engine, limiter, signatures, same } = options;
+  const { authenticator, federation, engine, limiter, signatures, same, grants } = options;
   const judge = { engine, signatures, same };
   const commanding =
     (needs: string, action: Command["action"], about: Command["about"] = null) =>
@@ -93,6 +95,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
     judgeCall: (question) => judgeCall(question, engine),
     judgeDecision: (question, { runtime }) => judgeDecision(question, runtime, judge),
     judgeDelegation: (question) => judgeDelegation(question, judge),
+    findGrant: (question) => findGrant(question, { ...grants, same }),
     escalate: escalateFrom(refs.ego),
   });
   return { tier: 5, name: "ego", doors };

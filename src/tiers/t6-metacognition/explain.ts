@@ -55,6 +55,12 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
 /** The members of a decision that name the person. */
 type Decided = Pick<EventPayloads["USER_APPROVED"], "principal" | "carried_by">;
 
+/** Returns the gate that was approved, the grant by which that was given ahead, and the payload. */
+function shownOf({ gate_id, grant, payload_digest }: EventPayloads["USER_APPROVED"]): string {
+  const ahead = grant === undefined ? "" : ` ahead, by ${grant.grant_id} of ${grant.given_at}`;
+  return `${gate_id}${ahead}, payload ${payload_digest.slice(0, 12)}`;
+}
+
 const who = ({ principal, carried_by = [] }: Decided): string =>
   principal === null
     ? "the configured expiry"
@@ -180,7 +186,7 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
     `${payload.gate.gate_id} was opened again: ${describeRevision(payload, event, record)}`,
   USER_APPROVED: (decided) =>
     (decided.answer === undefined
-      ? `${who(decided)} approved ${decided.gate_id}, payload ${decided.payload_digest.slice(0, 12)}`
+      ? `${who(decided)} approved ${shownOf(decided)}`
       : `${who(decided)} answered ${decided.gate_id} with ${JSON.stringify(decided.answer)}`) + quoted(decided.comment),
   USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}${quoted(decided.comment)}`,
   GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, part, stage, signature, answer, comment }) => {

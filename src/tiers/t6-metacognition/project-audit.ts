@@ -7,7 +7,9 @@
  * 3.  An expired gate has no person: it is Blocked or AutoApproved by the gate's own expiry.
  * 4.  A decision that a service or an agent gave, or for which it voted, is not a person's: it is AutoApproved, or
  *     Blocked by "gate decision". Each decision has the type of the principal who gave it.
- * 5.  An entry has the requirements of its gate when it was queued, whatever changed later.
+ * 5.  An approval that a grant gave is AutoApproved, in the name of the grant's author and with its id: nobody looked
+ *     at the call.
+ * 6.  An entry has the requirements of its gate when it was queued, whatever changed later.
  */
 import { type AuditEntry, type AuditOutcome, unassigned } from "../../contract/audit.ts";
 import { type EventPayloads, type GateDecided, type LedgerEvent, payloadOf } from "../../contract/event.ts";
@@ -53,21 +55,23 @@ const readers: EventReaders<Entry | null, [known: AuditFacts]> = {
   }),
 };
 
-function decided({ principal, carried_by }: GateDecided, event: LedgerEvent, known: AuditFacts): Entry {
+function decided({ principal, carried_by, grant }: GateDecided, event: LedgerEvent, known: AuditFacts): Entry {
   const voters = carried_by?.map((vote) => vote.principal);
   const isByMachine = [principal, ...(voters ?? [])].some((one) => one !== null && isMachine(one));
   const type = event.event_type === "USER_APPROVED" ? ("HumanApproved" as const) : ("HumanRejected" as const);
   return {
-    outcome: isByMachine ? byMachine[type] : { type },
+    outcome: isByMachine || grant !== undefined ? unseen[type] : { type },
     policies: policiesOf(event, known),
     ...(principal === null ? {} : { decided_by: principal.id, decided_by_type: principal.type }),
+    ...(grant !== undefined && { grant_id: grant.grant_id }),
     ...(voters === undefined
       ? {}
       : { carried_by: voters.map(({ id }) => id), carried_by_types: voters.map((voter) => voter.type) }),
   };
 }
 
-const byMachine = {
+/** The outcomes of decisions that no person made about what the gate showed. */
+const unseen = {
   HumanApproved: { type: "AutoApproved" },
   HumanRejected: { type: "Blocked", policy: "gate decision" },
 } as const satisfies Readonly<Record<string, AuditOutcome>>;

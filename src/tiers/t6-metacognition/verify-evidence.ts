@@ -27,6 +27,7 @@ export interface EvidenceBreak {
   readonly reason: string;
 }
 
+/** A value with its place in the bundle. */
 export interface Placed<T> {
   readonly line: number;
   readonly content: T;
@@ -61,6 +62,7 @@ export interface EvidenceVerdict {
   readonly evidence: readonly { readonly stream: string; readonly audit_entries: number; readonly reports: number }[];
 }
 
+/** The options of a check of evidence. */
 export interface EvidenceOptions {
   /** Look at this stream only. */
   readonly stream?: string | undefined;

@@ -217,6 +217,7 @@ function Decided({ gate, recorded, wasOpen, onAnswer }: DecidedProps) {
             , <Ago at={decision.at} />
           </>
         )}
+        {decision?.grant !== undefined && <>, ahead by {decision.grant.grant_id}</>}
         {decision !== null && decision.carried_by.length > 0 && (
           <>, with the votes of {decision.carried_by.map(({ principal }) => tellPerson(principal)).join(", ")}</>
         )}

@@ -33,6 +33,8 @@ export const inputNames: Names = {
   ScheduleBackfill: commandBodies.backfillSchedule,
   HaltRequest: commandBodies.halt,
   LiftRequest: commandBodies.lift,
+  GrantRequest: commandBodies.grant,
+  RevokeGrantRequest: commandBodies.revokeGrant,
   RpcCall,
 };
 

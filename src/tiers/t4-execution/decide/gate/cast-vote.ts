@@ -33,6 +33,8 @@ export interface Ballot extends Pick<JudgedDecision, "seat" | "signature"> {
   /** The answer to a question. */
   readonly answer?: JsonObject | undefined;
   readonly idempotency_key?: string | undefined;
+  /** The grant by which the approval was given ahead. */
+  readonly grant?: GateDecided["grant"];
 }
 
 /** Appends the vote, and the decision if the vote completes one. Both bind to the given gate. */
@@ -71,7 +73,7 @@ const bindingOf = (gate: Gate) => ({
 
 function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
   const { decision, principal, signature, comment, apply_targets = [], edited = false } = by;
-  const { resolution = null, result = null, answer } = by;
+  const { resolution = null, result = null, answer, grant } = by;
   const carried = countedVotes(gate, decision).map((vote) => ({
     principal: vote.principal,
     on_behalf_of: vote.on_behalf_of,
@@ -90,6 +92,7 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
     comment,
     ...(gate.quorum === null ? {} : { carried_by: carried }),
     ...(gate.quorum !== null || signature === null ? {} : { signature }),
+    ...(grant === undefined ? {} : { grant }),
     ...keyOf(by),
   };
   run.log.noteBy(

@@ -7,7 +7,8 @@
  *     it is void at a gate with a basis.
  * 3.  The end of a gated call may be settled by the people who were asked before it, or by the roles that its operator
  *     names, and by nobody else.
- * 4.  No gate opens on a call that this process could not run.
+ * 4.  A gate that opens, and that no kept decision closes, is approved by a grant that covers its call (use-grant.ts).
+ * 5.  No gate opens on a call that this process could not run.
  */
 
 import { agreesWithVotes, seatsOf, standingVote } from "../../../../../machines/quorum.ts";
@@ -35,6 +36,7 @@ import { baseIdOf, capabilityOf, draftOfStep, gateNow, nameAsked, notify, type R
 import { type Ballot, castVote } from "./cast-vote.ts";
 import { checkRunnable, requireRegistered } from "./check-runnable.ts";
 import { judgeDecision } from "./judge-decision.ts";
+import { ballotOfGrant } from "./use-grant.ts";
 
 /** Parts of a gate that are known before it is described. */
 interface GateFacts {
@@ -258,6 +260,7 @@ export function openGate(run: Run, shown: Gate): boolean {
   const standing = run.log.record.gates.get(gate_id);
   run.mark?.("gate.open", { gate_id });
   const ballots = standing === undefined && shown.kind !== "ask" ? ballotsAhead(run, shown) : [];
+  const granted = standing === undefined && ballots.length === 0 ? ballotOfGrant(run, shown) : null;
   if (standing === undefined) run.log.note(draft("GATE_OPENED", { gate: shown }, step_id));
   else
     noteRevised(run, "regenerate", {
@@ -265,6 +268,7 @@ export function openGate(run: Run, shown: Gate): boolean {
       opened_at: shown.opened_at,
       edited: shown.edited,
     });
+  if (granted !== null) castVote(run, shown, granted);
   for (const ballot of ballots) if (isStillFree(run, gate_id, ballot)) castVote(run, shown, ballot);
   return !isOpenGate(gateNow(run, gate_id));
 }

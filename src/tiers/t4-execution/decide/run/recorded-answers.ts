@@ -7,6 +7,7 @@
  * 3.  No part of a person's edit is kept in an answer about it.
  */
 import type { Json } from "../../../../contract/json.ts";
+import type { GrantFound } from "../../../../contract/messages/t5.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";
 import type { FoundEvent, OrderedChildren, Question, QueuePlace } from "./intention.ts";
 
@@ -66,6 +67,11 @@ const foundEvent: Recording<QuestionOf<"find_event">, FoundEvent> = {
   isUsual: ({ event, passed }) => event === null && passed.length === 0,
 };
 
+const foundGrant: Recording<Question, GrantFound> = {
+  usual: () => ({ grant: null }),
+  isUsual: ({ grant }) => grant === null,
+};
+
 const queuePlace: Recording<QuestionOf<"queue_place">, QueuePlace> = {
   usual: () => ({ isFree: true, ahead: 0 }),
   isUsual: ({ isFree, ahead }) => isFree && ahead === 0,
@@ -95,7 +101,8 @@ type TierQuestion =
   | "CallQuestion"
   | "ShownCall"
   | "GateJudgement"
-  | "DelegationJudgement";
+  | "DelegationJudgement"
+  | "GrantQuestion";
 
 type Named = Exclude<Question["ask"], "data"> | TierQuestion;
 
@@ -109,6 +116,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   ShownCall: {},
   GateJudgement: {},
   DelegationJudgement: {},
+  GrantQuestion: foundGrant,
   text: { tags: true },
   error: {},
   initialize: onlyFailure,

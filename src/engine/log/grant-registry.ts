@@ -1,0 +1,55 @@
+/**
+ * The tenants that have grants, as this process knows them, so that a gate of any other tenant asks no store.
+ *
+ * Never: decides what a grant covers.
+ * 1.  It is read again when the kernel opens, after each own order, when other processes have committed something, and,
+ *     of a store that does not tell of others, once it is older than `limits.tailPollMs` and a gate opens.
+ * 2.  No revoked grant is used because this is behind: each use is read from the store, and checked by it.
+ */
+import { singleFlight } from "../../contract/single-flight.ts";
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import type { Runtime } from "../actors/runtime.ts";
+
+type Id = string | number;
+
+export class GrantRegistry {
+  readonly #now: () => number;
+  readonly #maxAgeMs: number;
+  readonly #reading: () => Promise<void>;
+  #tenants: ReadonlySet<Id> = new Set();
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    store: Pick<LedgerStore, "grantingTenants" | "follow">,
+    { clock, limits }: Pick<Runtime, "clock" | "limits">,
+  ) {
+    this.#now = clock.now;
+    this.#maxAgeMs = store.follow === undefined ? limits.tailPollMs : Number.POSITIVE_INFINITY;
+    this.#reading = singleFlight(async () => {
+      const at = clock.now();
+      this.#tenants = new Set(await store.grantingTenants());
+      this.#readAt = at;
+    });
+  }
+
+  /** Returns whether what is known is new enough to be used without another look. */
+  get isFresh(): boolean {
+    return this.#now() - this.#readAt < this.#maxAgeMs;
+  }
+
+  /** Returns whether a tenant may have grants. */
+  mayHave(tenantId: Id): boolean {
+    return this.#tenants.has(tenantId);
+  }
+
+  /** Reads the tenants again, or waits for a reading that is under way. */
+  look(): Promise<void> {
+    return this.#reading();
+  }
+
+  /** Reads the tenants again, from now on. */
+  async refresh(): Promise<void> {
+    await this.#reading().catch(() => undefined);
+    await this.#reading();
+  }
+}

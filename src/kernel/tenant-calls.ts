@@ -1,0 +1,48 @@
+/** The calls of a kernel on the work of a tenant: its halts, grants and queues. */
+import type { Caller } from "../contract/auth-context.ts";
+import type {
+  GrantFilter,
+  GrantRequest,
+  GrantResponse,
+  GrantStanding,
+  RevokeGrantRequest,
+  RevokeGrantResponse,
+} from "../contract/grant-orders.ts";
+import type { HaltStanding } from "../contract/halt.ts";
+import type { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
+import type { QueueLimitsRequest, QueueLimitsResponse } from "../contract/queue-limits.ts";
+import type { ListedQueue, QueueFilter } from "../contract/queue-page.ts";
+
+/** The part of a kernel on the work of a tenant: halts stop it, grants approve it ahead, queues order it. */
+export interface TenantCalls {
+  /**
+   * Stops work of the tenant until the halt is lifted: all of it, or that of a capability, an operator or a principal.
+   * It takes effect in every process before its next call. What it holds does not fail; requests are accepted and held.
+   * The same order again gives the same halt.
+   */
+  halt(request: HaltRequest): Promise<HaltResponse>;
+  /** Lifts a halt; what it held goes on. Idempotent. @throws T5_HALT_NOT_FOUND. */
+  lift(request: LiftRequest): Promise<LiftResponse>;
+  /** Returns the halts of a tenant that hold, oldest first, with how much each holds. */
+  halts(tenantId: string | number, caller?: Caller): Promise<readonly HaltStanding[]>;
+  /**
+   * Approves ahead what the rule of a gate asks about: calls of the gate's operator, by who has a seat of their own
+   * there. The same order again gives the same grant. @throws T5_GRANT_REFUSED for a gate that one plain approval does
+   * not close, T5_GATE_NOT_FOUND, T5_AUTHZ_FORBIDDEN.
+   */
+  grant(request: GrantRequest): Promise<GrantResponse>;
+  /** Ends a grant: later calls ask a person again. @throws T5_GRANT_NOT_FOUND. */
+  revokeGrant(request: RevokeGrantRequest): Promise<RevokeGrantResponse>;
+  /** Returns the grants of a tenant that are not revoked, oldest first, with what was used of each. */
+  grants(filter?: GrantFilter, caller?: Caller): Promise<readonly GrantStanding[]>;
+  /**
+   * Sets the limits of a queue in place of those that its capabilities and requests state, or (null) lifts those that
+   * were set. Workflows that run go on. Takes the scope halt:write. The same order again changes nothing.
+   */
+  limitQueue(request: QueueLimitsRequest): Promise<QueueLimitsResponse>;
+  /**
+   * Lists the queues of a tenant in which workflows run or wait, by name and key; the embedding host names the tenant
+   * in the filter.
+   */
+  queues(filter?: QueueFilter, caller?: Caller): Promise<readonly ListedQueue[]>;
+}
