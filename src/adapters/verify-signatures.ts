@@ -11,9 +11,9 @@
  *     releases named neither result nor targets: the header of later ones has `claims: 2`, and nothing can be added to
  *     those. Limits: without trusted keys this shows that the entry is intact, not that the key belonged to the person
  *     it names: an attacker who rewrites the whole chain can sign it with a key of their own. A signature covers who
- *     decided what (the claims), not their role, their comment, whose seat they took or whether they advised; and
- *     nothing is shown by a gate that was rewritten as one without signatures, or by entries that were removed. Against
- *     these compare the chain's head with a copy kept elsewhere.
+ *     decided what, and for which part and stage (the claims), not their comment, whose seat they took or whether they
+ *     advised; and nothing is shown by a gate that was rewritten as one without signatures, or by entries that were
+ *     removed. Against these compare the chain's head with a copy kept elsewhere.
  */
 import { signedInput } from "../contract/approval-claims.ts";
 import type { ChainBreak } from "../contract/chain.ts";

@@ -9,7 +9,7 @@
 import { canonicalJson, digest } from "./digest.ts";
 import type { GateDecided, GateVoted, LedgerEvent } from "./event.ts";
 import type { Gate, ParsedGateRequest } from "./gate.ts";
-import type { GateVote, PrincipalRef } from "./gate-vote.ts";
+import type { GateSeat, GateVote, PrincipalRef } from "./gate-vote.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "workflow_id" | "payload_digest"> {
@@ -28,6 +28,10 @@ export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "wo
   readonly answer_digest?: string;
   /** SHA-256 of the list of targets, if any are named. */
   readonly apply_targets_digest?: string;
+  /** The role for whose part of the quorum the vote counts; only of a counted vote at a gate with parts. */
+  readonly part?: string;
+  /** The number of the stage in which it counts; only of a counted vote at a gate with stages. */
+  readonly stage?: number;
 }
 
 /**
@@ -48,23 +52,25 @@ export interface Signing {
   readonly answer?: JsonObject | undefined;
   /** The places where the outcome is to be applied, if the decision names them. */
   readonly apply_targets?: readonly string[] | undefined;
+  /** The approver's seat, for the part and the stage in which their vote counts; without it the seat of the gate. */
+  readonly seat?: Pick<GateSeat, "part" | "stage"> | null | undefined;
 }
 
 /**
- * Returns the text that an approver signs for this decision on the gate as it now stands. Source: `gate` of
- * `kernel.workflow()`.
+ * Returns the text that an approver signs for this decision on the gate as it now stands. Source: `kernel.gate()`, read
+ * as the approver: it holds their seat.
  */
 export function signingInput(
   gate: Pick<
     Gate,
-    "gate_id" | "tenant_id" | "workflow_id" | "payload_digest" | "policy_version" | "target" | "basis_digest"
+    "gate_id" | "tenant_id" | "workflow_id" | "payload_digest" | "policy_version" | "target" | "basis_digest" | "seat"
   >,
-  { result = null, ...signing }: Signing,
+  { result = null, seat = gate.seat, ...signing }: Signing,
 ): string {
   const { gate_id, tenant_id, workflow_id, payload_digest, policy_version, target, basis_digest } = gate;
   const bound = { gate_id, tenant_id, workflow_id, payload_digest, policy_version, basis_digest };
   const outcome = { outcome_id: target?.outcome_id ?? null, outcome_version: target?.version ?? null };
-  return textOf({ ...bound, ...outcome }, { ...signing, ...resultOf(signing.resolution, result) });
+  return textOf({ ...bound, ...outcome }, { ...signing, seat, ...resultOf(signing.resolution, result) });
 }
 
 /** Returns the result that a decision on a call in doubt states. */
@@ -77,7 +83,7 @@ export function signedInput(event: LedgerEvent, earlier = false): string {
   const { gate_id, payload_digest, policy_version, outcome_id, outcome_version, basis_digest } = payload;
   const { tenant_id, workflow_id } = event;
   const bound = { gate_id, tenant_id, workflow_id: workflow_id ?? "", payload_digest, policy_version, basis_digest };
-  const { principal, resolution, result, result_digest, answer, apply_targets } = payload;
+  const { principal, resolution, result, result_digest, answer, apply_targets, part, stage } = payload;
   const word = {
     principal: principal as PrincipalRef,
     decision: payload.decision ?? (event.event_type === "USER_APPROVED" ? "approve" : "reject"),
@@ -86,11 +92,12 @@ export function signedInput(event: LedgerEvent, earlier = false): string {
   const reported = result === undefined ? { result_digest } : resultOf(resolution, result);
   return textOf(
     { ...bound, outcome_id, outcome_version },
-    earlier ? word : { ...word, ...reported, answer, apply_targets },
+    earlier ? word : { ...word, ...reported, answer, apply_targets, seat: { part, stage } },
   );
 }
 
-interface Bound extends Omit<ApprovalClaims, "principal" | "decision" | "resolution" | "basis_digest"> {
+interface Bound
+  extends Omit<ApprovalClaims, "principal" | "decision" | "resolution" | "basis_digest" | "part" | "stage"> {
   readonly basis_digest: string | undefined;
 }
 
@@ -101,7 +108,7 @@ interface DecisionClaims extends Omit<Signing, "result"> {
 /** Returns the claims as text; undefined members are left out. */
 function textOf(
   bound: Bound,
-  { principal: { type, id }, decision, apply_targets = [], ...reported }: DecisionClaims,
+  { principal: { type, id }, decision, apply_targets = [], seat, ...reported }: DecisionClaims,
 ): string {
   const { resolution, result_digest, answer } = reported;
   const settled = { resolution: resolution ?? undefined, result_digest };
@@ -112,6 +119,8 @@ function textOf(
     ...settled,
     answer_digest,
     apply_targets_digest,
+    part: seat?.part,
+    stage: seat?.stage,
     principal: { type, id },
     decision,
   });

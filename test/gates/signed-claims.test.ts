@@ -9,8 +9,8 @@ import {
   signingInput,
   verifySignatures,
 } from "../../src/index.ts";
-import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
-import { ann, approve, bob, cat, type Person, person, reject, waiting } from "./people.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { ann, approve, bob, cat, gated, type Person, person, reject, waiting } from "./people.ts";
 import { counted, eventsOf, gateOf, intent, payloads, publishing, refusalOf, step, story } from "./story.ts";
 
 const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
@@ -275,5 +275,40 @@ describe("where an outcome is applied", () => {
     const elsewhere = { ...late, payload: { apply_targets: ["elsewhere"] } };
     expect((await refusalOf(t.kernel.decideGate(id, elsewhere))).code).toBe("T5_GATE_CONFLICT");
     expect((await t.kernel.decideGate(id, late)).status).toBe("resumed");
+  });
+});
+
+describe("a signed vote at a gate with parts and stages", () => {
+  const roles = Object.fromEntries(
+    ["user", "risk", "law"].map((name) => [
+      name,
+      { scopes: ["intent:submit", "workflow:execute", "outcome:read", "gate:approve"] },
+    ]),
+  );
+  const [rita, lara] = [person("rita", "risk"), person("lara", "law")];
+  const quorum = { of: ["risk", "law"].map((role) => ({ role, approvals: 1 })) };
+
+  it("[GAT-02] names the part and the stage for which it counts, and counts for no other", async () => {
+    const { capability } = gated({ signed: true, stages: [{ roles: ["user"] }, { quorum }] });
+    const t = await createTestKernel({ capabilities: [capability], approverKeys, roles });
+    const id = await waiting(t);
+    const vote = async (principal: Person, seat?: ApprovalSigning["seat"]) => {
+      const gate = await t.kernel.gate(id, "gate-s1", { ...testCaller, principal });
+      return approve(t, id, principal, {
+        signature: await signApproval(gate, { principal, decision: "approve", key, seat }),
+      });
+    };
+    await vote(ann);
+    for (const seat of [{ part: "law", stage: 2 }, { part: "risk", stage: 1 }, { part: "risk" }, {}])
+      expect((await refusalOf(vote(rita, seat))).code).toBe("T5_SIGNATURE_INVALID");
+    await vote(rita);
+    await vote(lara, { part: "law", stage: 2 });
+    const events = await eventsOf(t, id);
+    expect((await t.kernel.verify(id, { keys: approverKeys })).ok).toBe(true);
+    for (const relabelled of [{ part: "finance" }, { stage: 3 }, { part: undefined, stage: undefined }]) {
+      const found = await badIn(changed(events, "GATE_VOTED", relabelled));
+      expect(found.filter((type) => type === "GATE_VOTED")).toHaveLength(3);
+    }
+    await t.kernel.stop();
   });
 });

@@ -49,7 +49,7 @@ export function checkSignature(
   return refuse(
     signed.gate,
     "T5_SIGNATURE_REQUIRED",
-    "a decision on it must be signed; sign `signingInput` of the gate",
+    "a decision on it must be signed; sign `signingInput` of the gate as you read it",
   );
 }
 

@@ -37,7 +37,7 @@ export function judgeDecision(
   const optional = seat.advisory || edits;
   const question = questionOf(asked, { decision, principal: asked.principal });
   const call = seat.advisory ? null : asked.call;
-  return follow(checkSignature(runtime, { gate, signatures }, { ...asked, optional }), (signature) =>
+  return follow(checkSignature(runtime, { gate, signatures }, { ...asked, seat, optional }), (signature) =>
     follow(evaluatePolicies(engine, question), (policy) =>
       follow(call === null || policy.decision === "DENY" ? null : judgeCall(call, engine), (judged) => ({
         ...{ policy, seat, signature },
