@@ -152,7 +152,7 @@ export const EachStepDraft = z.strictObject({
   do: z.discriminatedUnion("kind", [
     StepTemplateDraft.extend({
       /** The consequence of a rejection of one item: `end` (the default) or `continue`. */
-      on_reject: OnReject.exclude(["replan"]).optional(),
+      on_reject: OnReject.extract(["end", "continue"]).optional(),
     }),
     ChildTemplateDraft,
   ]),

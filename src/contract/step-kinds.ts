@@ -72,9 +72,10 @@ export const stepMembers = {
 
 /**
  * The consequence if no gate of the step lets it go on, because a person rejected it or nobody decided in time: `end`
- * cancels the workflow, `continue` skips the step and lets the plan go on, `replan` asks the planner for another plan.
+ * cancels the workflow once its other branches have ended, `end_all` cancels it at once with the gates of its other
+ * steps, `continue` skips the step and lets the plan go on, `replan` asks the planner for another plan.
  */
-export const OnReject = z.enum(["end", "continue", "replan"]);
+export const OnReject = z.enum(["end", "end_all", "continue", "replan"]);
 export type OnReject = z.infer<typeof OnReject>;
 
 const ReferenceText = z.string().refine((text) => readReference(text) !== null);

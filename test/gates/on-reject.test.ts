@@ -175,3 +175,56 @@ it("a rejection at a gate of any other step ends the workflow, also where the pl
   expect([(await t.rest(id)).state, calls]).toEqual(["cancelled", []]);
   expect((await payloads(t, id, "PLAN_CREATED"))[0]?.plan.steps[0]).not.toHaveProperty("on_reject");
 });
+
+describe("a rejection at a gate of a step with on_reject: end_all", () => {
+  const undone: unknown[] = [];
+  const unsend = defineOperator({
+    name: "Note.Unsend",
+    effect: "write_draft",
+    input: z.looseObject({}),
+    run: ({ input }) => void undone.push(input),
+  });
+  const note = { operator: "Note.Send", params: {} };
+  const gate = { expiry: { after_ms: minute, action: "deny" } } as const;
+  const steps = [
+    { step_id: "sent", name: "Sent", ...note, undo: { operator: "Note.Unsend", params: { was: "{{sent.output}}" } } },
+    { step_id: "first", name: "First", ...note, depends_on: ["sent"], gate, on_reject: "end_all" },
+    { step_id: "other", name: "Other", ...note, depends_on: ["sent"], gate: {} },
+    { kind: "sleep", step_id: "later", name: "Later", depends_on: ["sent"], params: { ms: 60 * minute } },
+  ] as const;
+  const open = async () => {
+    calls.length = undone.length = 0;
+    const own = { intentType: intent, version: "1.0", input: z.looseObject({}), operators: [send, unsend] };
+    const capability = defineCapability({ ...own, plan: { reasoning: "two gates", steps } as never });
+    const t = await createTestKernel({ capabilities: [capability] });
+    return { t, id: (await t.run(intent)).workflow_id };
+  };
+
+  it.each(["T5_HUMAN_DENIED", "T5_GATE_EXPIRED"])("closes the gates of the others at once (%s)", async (code) => {
+    const { t, id } = await open();
+    await using _ = t;
+    const first = await gateOf(t, id, "gate-first");
+    expect(first.consequences.reject).toContain("its other steps are not begun, and their gates close");
+    await (code === "T5_GATE_EXPIRED" ? t.clock.advance(minute) : t.reject(id, "gate-first"));
+    const { state, error } = await t.rest(id);
+    expect([state, error?.code, calls.length, undone.length]).toEqual(["cancelled", code, 1, 1]);
+    expect((await stepsOf(t, id)).slice(0, 4)).toEqual([
+      ["sent", "succeeded", null],
+      ["first", "failed", null],
+      ["other", "skipped", "rejected"],
+      ["later", "skipped", "rejected"],
+    ]);
+    expect((await gateOf(t, id, "gate-other")).status).not.toBe("open");
+    expect(await t.kernel.gates({ workflow_id: id }, testCaller)).toEqual([]);
+    expect([(await t.kernel.replay(id)).identical, (await t.kernel.verify()).ok]).toEqual([true, true]);
+  });
+
+  it("does nothing where another gate is rejected, or this one is approved", async () => {
+    const { t, id } = await open();
+    await using _ = t;
+    await t.reject(id, "gate-other");
+    expect((await gateOf(t, id, "gate-first")).status).toBe("open");
+    await t.approve(id, "gate-first");
+    expect(await stepsOf(t, id)).toContainEqual(["first", "succeeded", null]);
+  });
+});

@@ -239,6 +239,8 @@ function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
 
 /** Describes the further effects of a rejection, as the end of a sentence. */
 function endsWith(run: Run, step: PlanStep): string {
+  if (step.on_reject === "end_all")
+    return "; the workflow ends as cancelled: its other steps are not begun, and their gates close.";
   if (step.on_reject === "continue")
     return "; the step is skipped, your comment becomes its result, and the plan goes on.";
   const dependents = [...plannedSteps(run.log.record)].filter((s) => s.step.depends_on.includes(step.step_id)).length;

@@ -249,8 +249,8 @@ function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   if (record.budget_refused !== null && stopChildren(run)) return park(run);
   if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
   if (runningOf(run, isWaiting).length > 0) return park(run);
-  const chosen = endedBy(record)?.error;
-  if (chosen != null) return endWith(run, { how: "fail", error: chosen });
+  const ended = endedBy(record);
+  if (ended !== undefined) return endFailed(run, [ended]);
   for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(record, step.step) ?? "unreachable");
   const open = steps.filter((step) => !isThrough(step) && !isHandled(step, steps));
   const failed = open.filter((step) => step.state === "failed");
