@@ -122,6 +122,7 @@ export {
 export { ModuleRef, moduleRef } from "./contract/module-ref.ts";
 export { NoticeTaken } from "./contract/notice-taken.ts";
 export {
+  type CallEstimate,
   type DelegatedCredential,
   type GatePreview,
   type Operator,

@@ -98,6 +98,8 @@ export interface PlanningSituation {
     readonly message: string;
     readonly changed?: ChangedCall;
   }[];
+  /** The tokens and the money that the calls of the workflow have reported so far; absent before the first plan. */
+  readonly used?: { readonly tokens: number; readonly money: number };
   /** The objective where a pivot replaced the intent's own. */
   readonly objective: string | null;
   /** Messages that people added to the workflow, oldest first; of a capability that takes input. */

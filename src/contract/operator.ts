@@ -190,6 +190,15 @@ export interface OperatorQuestion<I = unknown> {
   readonly signal: AbortSignal;
 }
 
+/** The amounts that a call may use, as an operator estimates them of its input. */
+export const CallEstimate = z.strictObject({
+  /** The tokens; `resources.tokens` of the operator if it is absent. */
+  tokens: z.int().nonnegative().max(1_000_000_000_000).optional(),
+  /** The money; the estimated cost of the step if it is absent. */
+  money: Money.optional(),
+});
+export type CallEstimate = z.infer<typeof CallEstimate>;
+
 /** The roles that are asked about a call of an operator whose end is unknown. */
 export const OperatorDoubt = z.strictObject({
   /** The roles that may state how a call in doubt ended. */
@@ -223,6 +232,8 @@ export interface Operator<I = unknown, O = unknown, N extends string = string> {
   readonly preview: ((question: OperatorQuestion<never>) => unknown) | null;
   /** Checks whether the call could be made, without making it: throws if it could not. */
   readonly check?: ((question: OperatorQuestion<never>) => unknown) | null;
+  /** Estimates what a call with this input uses at most. */
+  readonly estimate?: ((input: never) => unknown) | null;
   /** The roles that state how a call ended whose end is unknown; by default those that were asked before the call. */
   readonly doubt?: OperatorDoubt;
 }

@@ -10,6 +10,7 @@ import { raise } from "../contract/kernel-error.ts";
 import { readStrictly, type ShapeOf } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
+  type CallEstimate,
   type GatePreview,
   type Operator,
   type OperatorCall,
@@ -89,6 +90,11 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
    * if the call could not be made: then no gate opens for it, and no approval of it is accepted.
    */
   readonly check?: (question: OperatorQuestion<z.output<I>>) => Promise<void> | void;
+  /**
+   * Estimates what a call with this input uses at most, which it then sets aside of budgets in place of
+   * `estimatedCost` and `resources.tokens`. A pure function, which is asked once before the call.
+   */
+  readonly estimate?: (input: z.output<I>) => CallEstimate;
 }
 
 const validationRef = moduleRef(0, "validation", "define");
@@ -122,6 +128,7 @@ export const operatorShape = {
   run: fn,
   preview: fn.optional(),
   check: fn.optional(),
+  estimate: fn.optional(),
 } satisfies ShapeOf<OperatorOptions<z.ZodType, z.ZodType>>;
 const OperatorShape = z.strictObject(operatorShape);
 
@@ -148,10 +155,11 @@ export function defineOperator<
     run: _run,
     preview: _preview,
     check: _check,
+    estimate: _estimate,
     doubt,
     ...metadataOptions
   } = rest;
-  const { input, output, run, preview, check } = options;
+  const { input, output, run, preview, check, estimate } = options;
   requireReliable(options.name, input);
   const metadata = normalizeMetadata<N>({
     ...metadataOptions,
@@ -169,6 +177,7 @@ export function defineOperator<
     tool: null,
     preview: (preview as Operator["preview"]) ?? null,
     check: (check as Operator["check"]) ?? null,
+    estimate: (estimate as Operator["estimate"]) ?? null,
     ...(doubt === undefined ? {} : { doubt: deepFreeze(doubt) }),
   });
 }
@@ -198,7 +207,7 @@ function nameIn(kind: string, options: unknown): string {
 
 /** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (OPR-06). */
 export interface ToolOptions
-  extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "check" | "kind" | "input"> {
+  extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "check" | "estimate" | "kind" | "input"> {
   /** The tool's name at its server. */
   readonly tool: string;
   /** Calls the tool; `mcpOperators` brings one. */
@@ -209,7 +218,7 @@ export interface ToolOptions
   readonly inputSchema?: JsonObject | null;
 }
 
-const { run: _run, preview: _preview, check: _check, kind: _kind, ...sharedShape } = operatorShape;
+const { run: _run, preview: _preview, check: _check, estimate: _estimate, kind: _kind, ...sharedShape } = operatorShape;
 const ToolShape = z.strictObject({
   ...sharedShape,
   input: suppliedSchema.optional(),
@@ -253,6 +262,7 @@ export function closeOperator(given: Operator): Operator {
     tool,
     preview: given.preview?.bind(given) ?? null,
     check: given.check?.bind(given) ?? null,
+    estimate: given.estimate?.bind(given) ?? null,
     ...(given.doubt === undefined ? {} : { doubt: deepFreeze({ roles: [...given.doubt.roles] }) }),
   });
 }
@@ -265,6 +275,7 @@ const OperatorObject = hostObject<Operator>({
   tool: z.looseObject({ name: z.string(), client: toolClient }).nullish(),
   preview: fn.nullish(),
   check: fn.nullish(),
+  estimate: fn.nullish(),
   doubt: OperatorDoubt.optional(),
 });
 

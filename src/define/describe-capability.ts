@@ -60,7 +60,7 @@ export function outcomeSchemaOf({ outcomes }: CapabilityDefinition, type: string
 const described = { input: new WeakMap<z.ZodType, JsonObject>(), output: new WeakMap<z.ZodType, JsonObject>() };
 
 /** Returns the JSON Schema of a schema, which is made once because each open gate asks for it. */
-function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
+export function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
   const known = described[io].get(schema);
   if (known !== undefined) return known;
   const reported = deepFreeze(describeSchema(schema, io));

@@ -6,6 +6,7 @@ import {
   InvalidPromptError,
   InvalidResponseDataError,
   JSONParseError,
+  type LanguageModelV4CallOptions,
   LoadAPIKeyError,
   LoadSettingError,
   NoContentGeneratedError,
@@ -13,14 +14,15 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
-import { MockLanguageModelV3 } from "ai/test";
-import { describe, expect, it } from "vitest";
+import { MockLanguageModelV3, MockLanguageModelV4 } from "ai/test";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
 import { type ModelEndpoint, OperatorError } from "../../src/index.ts";
 import { LlmInput, type LlmOperatorOptions, llmOperator } from "../../src/packages/operators/llm/index.ts";
 import { modelError } from "../../src/packages/operators/llm/model-error.ts";
 import { callOperator } from "../../src/testing/call-operator.ts";
 import { operatorContract } from "../../src/testing/index.ts";
-import { endpoint, modelThat, says } from "./model-fixture.ts";
+import { endpoint, modelThat, says, usageOf } from "./model-fixture.ts";
 
 const llm = (models: LlmOperatorOptions["models"], more: Partial<LlmOperatorOptions> = {}) =>
   llmOperator({ name: "Model.Say", models, ...more });
@@ -264,4 +266,50 @@ operatorContract({
   operator: { ...llm({ small: modelThat(() => says("same")) }) },
   input: { prompt: "?" },
   route: routeTo(endpoint("small")),
+});
+
+describe("an answer of a schema", () => {
+  const Risk = z.strictObject({ score: z.number().min(0).max(100), why: z.string().trim() });
+  const answering = (text: string, more: object = {}) => {
+    const asked: LanguageModelV4CallOptions[] = [];
+    const model = new MockLanguageModelV4({
+      doGenerate: async (options) => {
+        asked.push(options);
+        const finishReason = { unified: "stop", raw: "stop" } as const;
+        return { content: [{ type: "text", text }], finishReason, usage: usageOf(30, 12), warnings: [] };
+      },
+    });
+    const operator = llmOperator({ name: "Model.Rate", model, output: Risk, ...more });
+    return { asked, operator, answer: callOperator({ operator, input: { prompt: "?" } }) };
+  };
+
+  it("is asked for by its JSON Schema, and is the value that the schema reads", async () => {
+    const { asked, answer } = answering('{"score":12,"why":" small "}');
+    const { output } = await answer;
+    expect(output).toMatchObject({ data: { value: { score: 12, why: "small" }, finish_reason: "stop" } });
+    expect(asked[0]?.responseFormat).toMatchObject({ type: "json", schema: { required: ["score", "why"] } });
+  });
+
+  it.each([
+    ["no JSON", "score: 12"],
+    ["cut", '{"score":12,'],
+    ["another form", '{"score":"12"}'],
+    ["out of bounds", '{"score":101,"why":""}'],
+    ["with members that nobody knows", '{"score":1,"why":"","more":1}'],
+    ["a member named twice", '{"score":1,"score":2,"why":""}'],
+    ["a number that would change", '{"score":12345678901234567890,"why":""}'],
+  ])("is refused as one that may be asked for again: %s", async (_what, text) => {
+    await expect(answering(text).answer).rejects.toMatchObject({
+      executorError: { code: "MODEL_ANSWER_INVALID", category: "transient" },
+    });
+  });
+
+  it("is typed in the plans that use it, and estimated by what the model may write", async () => {
+    const { operator } = answering("{}", { price: { in: 2, out: 10 }, maxOutputTokens: 100 });
+    expect(operator.estimate?.({ prompt: "x".repeat(400) } as never)).toEqual({ tokens: 200, money: 0.0012 });
+    const stated = answering("{}", { price: { in: 2, out: 10 }, estimatedCost: 3, resources: { tokens: 7 } });
+    expect(stated.operator.estimate?.({ prompt: "x", max_output_tokens: 5 } as never)).toEqual({});
+    expect(answering("{}").operator.estimate?.({ prompt: "x" } as never)).toEqual({});
+    expectTypeOf<z.output<typeof operator.output>["value"]>().toEqualTypeOf<z.output<typeof Risk>>();
+  });
 });

@@ -305,3 +305,37 @@ describe("an agent", () => {
     expect(define({ model: undefined })).toThrow("there is no model");
   });
 });
+
+describe("an agent with a budget of its own", () => {
+  const turns = Array.from({ length: 9 }, () => [...lookTurn.slice(0, -1), ...says("so be it")]);
+  // A turn reads 30 tokens and writes 12, at 30 each million tokens that are read.
+  const price = { in: 1_000_000, out: 0 };
+
+  it.each([
+    [{ tokens: 84 }, 3],
+    [{ tokens: 85 }, 4],
+    [{ money: 60 }, 3],
+    [{ tokens: 1_000, money: 30 }, 2],
+  ] as const)("has its last word after it used up %j: in turn %i", async (budget, last) => {
+    const { asked, opened } = talking(turns, { price, budget });
+    await using t = await opened;
+    const { workflow_id, state } = await begin(t);
+    expect([state.state, state.response.text, asked.length]).toEqual(["completed", "so be it", last]);
+    expect(asked.map(({ tools = [] }) => tools.length > 0)).toEqual(asked.map((_, i) => i < last - 1));
+    expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
+  });
+
+  it("sets aside, before each turn, what it may use: a ceiling that it would exceed refuses the turn", async () => {
+    const ceiling = (tokens: number) => ({ budgets: { limits: [{ scope: "tenant", tokens }] } }) as const;
+    const enough = talking([says("yes")], { maxOutputTokens: 500, kernel: ceiling(503) });
+    await using t = await enough.opened;
+    const { workflow_id, state } = await begin(t);
+    expect([state.state, (await t.kernel.replay(workflow_id)).identical]).toEqual(["completed", true]);
+    const [{ amounts } = { amounts: {} }] = await payloads(t, workflow_id, "BUDGET_RESERVED");
+    expect(amounts).toMatchObject({ tokens: 503 });
+    const little = talking([says("yes")], { maxOutputTokens: 500, kernel: ceiling(502) });
+    await using u = await little.opened;
+    const refused = await begin(u);
+    expect([refused.state.error?.code, little.asked.length]).toEqual(["T5_BUDGET_EXHAUSTED", 0]);
+  });
+});

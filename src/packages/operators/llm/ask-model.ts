@@ -1,10 +1,13 @@
-// One call of a model: who is asked, the call itself, and what it used.
-// Owns: the choice (one model, or of several the one whose endpoint the kernel's router names), which ends are ends,
-// what is reported as used. Never: retries; imports a provider: models are values of LanguageModelV4 of
-// @ai-sdk/provider.
-// INV-1  Of several models one is called after the decision for its endpoint is in the ledger.
-// INV-2  Whatever a model does, an end without an answer is an error: a cut or empty stream is none.
-// INV-3  Tokens and cost are reported as soon as the model has told them, also where its answer is then refused.
+/**
+ * One call of a model: the model that is asked, the call itself, and its usage.
+ *
+ * Owns: the choice (one model, or of several the one whose endpoint the kernel's router names), which ends are ends,
+ * the usage that is reported, and the estimate before the call. Never: retries; imports a provider: models are values
+ * of LanguageModelV4 of @ai-sdk/provider.
+ * 1.  Of several models one is called after the decision for its endpoint is in the ledger.
+ * 2.  An end without an answer is an error: a cut or empty stream is no answer.
+ * 3.  Tokens and cost are reported as soon as the model has stated them, also if its answer is then refused.
+ */
 
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { z } from "zod";
@@ -14,7 +17,7 @@ import { raise } from "../../../contract/kernel-error.ts";
 import { type ModelEndpoint, ModelPrice, RoutePreference } from "../../../contract/model-route.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { priceOf } from "../../../contract/money.ts";
-import type { OperatorCall } from "../../../contract/operator.ts";
+import type { CallEstimate, OperatorCall } from "../../../contract/operator.ts";
 import { operatorError } from "../../../define/define-operator.ts";
 import { modelError } from "./model-error.ts";
 import { type ModelAnswer, orAborted, readStream, readWhole } from "./read-answer.ts";
@@ -41,7 +44,7 @@ export const ModelChoice = z.strictObject({
 export interface ModelChoice extends Readonly<z.input<typeof ModelChoice>> {}
 
 export const AskOptions = z.strictObject({
-  /** The temperature that is passed to the model; its own by default. */
+  /** The most tokens that the model may write; its own limit by default. */
   maxOutputTokens: z.number().optional(),
   /** The temperature that is passed to the model; its own by default. */
   temperature: z.number().optional(),
@@ -104,7 +107,30 @@ function chooseRouted(
   };
 }
 
-const charsOf = (prompt: LanguageModelV4Prompt): number =>
+interface Stated extends Pick<ModelChoice, "price"> {
+  readonly estimatedCost?: number | undefined;
+  readonly resources?: { readonly tokens?: number | undefined } | undefined;
+}
+
+/**
+ * Returns the estimate of a call that reads so many characters and may write so many tokens, without the amounts that
+ * the author of its operator states; none if the tokens that it may write are not limited.
+ */
+export function estimateCall(
+  chars: number,
+  maxOutputTokens: number | undefined,
+  { price, estimatedCost, resources }: Stated,
+): CallEstimate {
+  if (maxOutputTokens === undefined) return {};
+  const read = Math.ceil(chars / charsPerToken);
+  return {
+    ...(resources?.tokens === undefined && { tokens: read + maxOutputTokens }),
+    ...(estimatedCost === undefined &&
+      price !== undefined && { money: priceOf([read, price.in], [maxOutputTokens, price.out]) }),
+  };
+}
+
+export const charsOf = (prompt: LanguageModelV4Prompt): number =>
   prompt
     .flatMap((message): readonly unknown[] => (message.role === "system" ? [message.content] : message.content))
     .reduce<number>((sum, part) => sum + charsOfPart(part), 0);
@@ -115,7 +141,9 @@ function charsOfPart(part: unknown): number {
   return typeof text === "string" ? text.length : JSON.stringify(part).length;
 }
 
-export interface ModelRequest extends AskOptions, Pick<LanguageModelV4CallOptions, "prompt" | "tools" | "toolChoice"> {}
+export interface ModelRequest
+  extends AskOptions,
+    Pick<LanguageModelV4CallOptions, "prompt" | "tools" | "toolChoice" | "responseFormat"> {}
 
 /** Asks a model. @throws OperatorError, or the reason of the call's signal. */
 export async function askModel(call: OperatorCall, chosen: Chosen, asked: ModelRequest): Promise<ModelAnswer> {
@@ -123,8 +151,7 @@ export async function askModel(call: OperatorCall, chosen: Chosen, asked: ModelR
   signal.throwIfAborted();
   const { model, name } = chosen;
   const { streaming = true, maxAnswerChars = 1_000_000, ...rest } = asked;
-  const { prompt, tools, toolChoice, maxOutputTokens, temperature } = rest;
-  const options = { prompt, tools, toolChoice, maxOutputTokens, temperature, abortSignal: signal };
+  const options = { ...rest, abortSignal: signal };
   const onAnswer = (answer: ModelAnswer): void => reportUsage(call, chosen, answer);
   const reading = { signal, maxChars: maxAnswerChars, onText: call.stream, onAnswer };
   call.usage({ model: name });

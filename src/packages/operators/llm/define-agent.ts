@@ -5,7 +5,8 @@
  * calls a tool or decides whether one may be called: policy, budgets and gates stand before each of them as before any
  * step, and replay asks neither model nor tool.
  * 1.  The plan is a pure function of the results of the steps: a plan that `continues` is followed by the next one.
- * 2.  The last turn has no tools: it has to answer. So an agent ends, whatever its model wants.
+ * 2.  The last turn has no tools: it has to answer. So an agent ends, whatever its model wants. A turn is the last one
+ *     by `maxTurns`, or because the calls before it have used up the `budget`.
  * 3.  A call that fails is reported to the model, while limits.maxReplans allows. So is a call that a person rejects,
  *     with the comment, unless `onRejected` is `end`. A denial of policy ends the work.
  * 4.  Text that a model writes is literal, whatever braces it holds.
@@ -45,6 +46,16 @@ export interface AgentOptions<N extends string = string>
   /** Turns of the model: 8 unless said otherwise, 15 at most with the usual limits.maxRounds. */
   readonly maxTurns?: number;
   /**
+   * The tokens and the money that its calls may report. Once they have, the next turn is the last one: it may go beyond
+   * the budget. Ceilings that hold in any case are budgets of the kernel.
+   */
+  readonly budget?: {
+    /** The number of tokens, read and written. */
+    readonly tokens?: number;
+    /** The sum of their costs, in the unit of the prices. */
+    readonly money?: number;
+  };
+  /**
    * The consequence if a person rejects a call, or nobody decides on it in time: `tell` (the default) reports it to the
    * model with the comment, and the model goes on; `end` cancels the workflow.
    */
@@ -66,6 +77,7 @@ export function defineAgent<const N extends string>(
     keywords,
     limits,
     maxTurns = 8,
+    budget = {},
     onRejected = "tell",
     ...thinking
   } = options;
@@ -89,6 +101,7 @@ export function defineAgent<const N extends string>(
           step,
           think: think.metadata.name,
           maxTurns,
+          isSpent: isSpent(budget, situation.used),
         },
         maxSteps: situation.max_steps,
         on_reject: onRejected === "tell" ? "continue" : "end",
@@ -108,8 +121,14 @@ const Options = z.strictObject({
   tools: z.array(objectWith<Operator>()).readonly(),
   system: z.string().optional(),
   maxTurns: z.int("must be a whole number").min(1, "must be at least 1").optional(),
+  budget: z.strictObject({ tokens: z.int().positive().optional(), money: z.number().positive().optional() }).optional(),
   onRejected: z.enum(["tell", "end"]).optional(),
 } satisfies ShapeOf<AgentOptions>);
+
+const isSpent = (
+  { tokens = Number.POSITIVE_INFINITY, money = Number.POSITIVE_INFINITY }: NonNullable<AgentOptions["budget"]>,
+  used: PlanningSituation["used"] = { tokens: 0, money: 0 },
+): boolean => used.tokens >= tokens || used.money >= money;
 
 interface Loop {
   readonly prompt: string;
@@ -118,6 +137,8 @@ interface Loop {
   readonly step: StepBuilder<readonly Operator[]>;
   readonly think: string;
   readonly maxTurns: number;
+  /** Whether the budget is used up. */
+  readonly isSpent: boolean;
   readonly maxSteps: number | undefined;
   readonly on_reject: "continue" | "end";
 }
@@ -160,7 +181,7 @@ function planNext(loop: Loop): ExecutionPlan {
     if (thought === undefined) return planThought(loop, turn, messages);
     const { text: value, calls } = Thought.parse(thought.output);
     const added = readAfter(loop, turn);
-    const isAnswer = calls.length === 0 && (added.length === 0 || turn >= loop.maxTurns);
+    const isAnswer = calls.length === 0 && (added.length === 0 || isLast(loop, turn));
     if (isAnswer) return { reasoning: `turn ${turn} is the answer`, steps: [], direct_response: value };
     const open = calls.flatMap((call, i) => planCall(loop, call, callId(turn, i)));
     // Calls beyond the room of one plan are planned in the next round.
@@ -175,8 +196,11 @@ function planNext(loop: Loop): ExecutionPlan {
 
 const callId = (turn: number, at: number): string => `call_${turn}_${at + 1}`;
 
-function planThought({ step, think, maxTurns }: Loop, turn: number, messages: readonly JsonObject[]): ExecutionPlan {
-  const params = { messages, last: turn >= maxTurns };
+const isLast = (loop: Loop, turn: number): boolean => turn >= loop.maxTurns || loop.isSpent;
+
+function planThought(loop: Loop, turn: number, messages: readonly JsonObject[]): ExecutionPlan {
+  const { step, think } = loop;
+  const params = { messages, last: isLast(loop, turn) };
   const thought = step({ step_id: `think_${turn}`, name: `Turn ${turn}`, operator: think, params });
   return { reasoning: `turn ${turn} of the conversation`, steps: [thought], continues: true };
 }

@@ -1,15 +1,29 @@
-// A model call as an operator: one model that it is given, or of several the one whose endpoint the kernel's router
-// names; deltas are streamed.
-// Owns: the operator's input and answer. Never: chooses an endpoint, retries, offers tools to the model (ask-model.ts
-// asks it).
+/**
+ * A model call as an operator: of one given model, or of several the one whose endpoint the kernel's router names. The
+ * answer is text, whose deltas are streamed, or JSON of a given schema.
+ *
+ * Owns: the operator's input and answer. Never: chooses an endpoint, retries, or offers tools to the model
+ * (ask-model.ts asks it).
+ */
 
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { z } from "zod";
+import { zodSchema } from "../../../contract/host-schema.ts";
 import { readStrictly, type ShapeOf } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../../contract/operator.ts";
 import { defineOperator, type OperatorOptions, operatorShape } from "../../../define/define-operator.ts";
-import { AskOptions, askModel, type Choose, chooserOf, ModelChoice, requireEnd } from "./ask-model.ts";
+import {
+  AskOptions,
+  askModel,
+  type Choose,
+  charsOf,
+  chooserOf,
+  estimateCall,
+  ModelChoice,
+  requireEnd,
+} from "./ask-model.ts";
+import { formatOf, readStructured } from "./structured-answer.ts";
 
 const maxPromptChars = 1_000_000;
 const Words = z.string().min(1).max(maxPromptChars);
@@ -27,7 +41,7 @@ export const LlmInput = z
     temperature: z.number().min(0).max(2).optional(),
   })
   .refine(({ prompt, messages }) => (prompt === undefined) !== (messages === undefined), "give prompt or messages")
-  .refine((input) => charsOf(input) <= maxPromptChars, `at most ${maxPromptChars} characters in all`);
+  .refine((input) => charsOfInput(input) <= maxPromptChars, `at most ${maxPromptChars} characters in all`);
 export type LlmInput = z.infer<typeof LlmInput>;
 
 /** The data of the step: `model` is the endpoint's name. */
@@ -37,6 +51,11 @@ export const LlmAnswer = z.strictObject({
   model: z.string(),
 });
 export type LlmAnswer = z.infer<typeof LlmAnswer>;
+
+/** The data of the step where an `output` schema is given: `value` is the answer as the schema reads it. */
+export interface StructuredAnswer<T> extends Omit<LlmAnswer, "text"> {
+  readonly value: T;
+}
 
 /** A StepResult: the data above, and the text for people. */
 const LlmOutput = z.strictObject({ data: LlmAnswer, output_text: z.string(), status: z.literal("COMPLETED") });
@@ -65,15 +84,31 @@ export interface LlmOperatorOptions<N extends string = string> extends Shared<N>
   readonly system?: string;
 }
 
+/** The options of a model call whose answer is JSON. */
+export interface StructuredOptions<N extends string = string, S extends z.ZodType = z.ZodType>
+  extends LlmOperatorOptions<N> {
+  /**
+   * The schema of the answer, which the model is asked to keep and by which its text is read. It gives JSON, and leaves
+   * its own result unchanged. The answer is asked for whole, unless `streaming` is true.
+   */
+  readonly output: S;
+}
+
 /**
  * Creates an operator of kind `llm` that asks a model. Its call reports `usage` with tokens, cost by the endpoint's
  * price per million, and the provider's response id; it ends with its signal. Errors: those of `route`,
  * MODEL_RATE_LIMITED, MODEL_UNAVAILABLE, MODEL_STREAM_CUT, MODEL_ANSWER_EMPTY and MODEL_ANSWER_INVALID (transient),
  * MODEL_ACCESS_REFUSED, MODEL_UNKNOWN, MODEL_UNSUPPORTED, MODEL_ANSWER_WITHHELD, MODEL_ANSWER_TOO_LONG and MODEL_FAILED
- * (dependency), MODEL_REQUEST_REFUSED (validation).
+ * (dependency), MODEL_REQUEST_REFUSED (validation). With `output` the data of its step is a StructuredAnswer. A call
+ * whose `maxOutputTokens` is known sets aside of budgets the tokens and the money that it may use at most, except for
+ * those that `resources.tokens` and `estimatedCost` state.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when metadata or models are not valid.
  */
-export function llmOperator<const N extends string>(options: LlmOperatorOptions<N>): Operator<LlmInput, LlmAnswer, N> {
+export function llmOperator<const N extends string, S extends z.ZodType>(
+  options: StructuredOptions<N, S>,
+): Operator<LlmInput, StructuredAnswer<z.output<S>>, N>;
+export function llmOperator<const N extends string>(options: LlmOperatorOptions<N>): Operator<LlmInput, LlmAnswer, N>;
+export function llmOperator(options: LlmOperatorOptions & Partial<StructuredOptions>): Operator<LlmInput, unknown> {
   readStrictly(Options, options, { what: "llmOperator", source: llmRef });
   const { name, version, description, effect = "read", timeoutSec = 120 } = options;
   const { retry, policyTags, riskLevel, estimatedCost, resources, limits } = options;
@@ -94,10 +129,20 @@ export function llmOperator<const N extends string>(options: LlmOperatorOptions<
     honoursAbort: true,
     outputs: ["text"],
     input: LlmInput,
-    output: LlmOutput,
+    output: outputOf(options.output),
     run: (call) => answerCall(call, choose, options),
+    estimate: (input) =>
+      estimateCall(
+        charsOf(promptOf(input, options.system)),
+        input.max_output_tokens ?? options.maxOutputTokens,
+        options,
+      ),
   });
 }
+
+/** Returns the schema of the result: with the text of the answer, or with the value that a schema reads of it. */
+const outputOf = (value: z.ZodType | undefined): z.ZodType =>
+  value === undefined ? LlmOutput : LlmOutput.extend({ data: LlmAnswer.omit({ text: true }).extend({ value }) });
 
 const llmRef = moduleRef(0, "validation", "llmOperator");
 const { name, version, description, effect, timeoutSec, retry, policyTags, riskLevel, estimatedCost } = operatorShape;
@@ -107,26 +152,31 @@ const Options = z.strictObject({
   ...ModelChoice.shape,
   ...AskOptions.shape,
   system: z.string().optional(),
-} satisfies ShapeOf<LlmOperatorOptions>);
+  output: zodSchema.optional(),
+} satisfies ShapeOf<LlmOperatorOptions & Partial<StructuredOptions>>);
 
 async function answerCall(
   call: OperatorCall<LlmInput>,
   choose: Choose,
-  options: LlmOperatorOptions,
-): Promise<z.input<typeof LlmOutput>> {
+  options: LlmOperatorOptions & Partial<StructuredOptions>,
+): Promise<object> {
   const { input } = call;
   const prompt = promptOf(input, options.system);
   const maxOutputTokens = input.max_output_tokens ?? options.maxOutputTokens;
   const temperature = input.temperature ?? options.temperature;
   const chosen = await choose(call, { prompt, maxOutputTokens });
-  const { maxAnswerChars, streaming } = options;
-  const answer = await askModel(call, chosen, { prompt, maxOutputTokens, temperature, maxAnswerChars, streaming });
-  const finish_reason = requireEnd(answer, chosen.name);
-  const data = { text: answer.text, finish_reason, model: chosen.name };
-  return { data, output_text: data.text, status: "COMPLETED" };
+  const { maxAnswerChars, output, streaming = output === undefined ? undefined : false } = options;
+  const asked = { prompt, maxOutputTokens, temperature, maxAnswerChars, streaming };
+  const format = output === undefined ? {} : { responseFormat: formatOf(output) };
+  const { text, ...answer } = await askModel(call, chosen, { ...asked, ...format });
+  const finish_reason = requireEnd({ text, ...answer }, chosen.name);
+  const shared = { finish_reason, model: chosen.name };
+  const data =
+    output === undefined ? { text, ...shared } : { value: readStructured(output, text, chosen.name), ...shared };
+  return { data, output_text: text, status: "COMPLETED" };
 }
 
-const charsOf = ({ prompt = "", messages = [] }: Prompted): number =>
+const charsOfInput = ({ prompt = "", messages = [] }: Prompted): number =>
   messages.reduce((sum, { content }) => sum + content.length, prompt.length);
 
 interface Prompted {

@@ -1,12 +1,24 @@
-// One turn of an agent's model: what it says, and which tools it wants to be called.
-// Owns: what the model is asked and told of the tools. Never: calls one.
-// INV-1  An end with neither text nor a call is an error; the last turn is offered no tools, and is an answer.
+/**
+ * One turn of an agent's model: its text, and the calls of tools that it wants.
+ *
+ * Owns: the question to the model and the description of the tools. Never: calls a tool.
+ * 1.  An end with neither text nor a call is an error; the last turn is offered no tools, and is an answer.
+ */
 
 import { z } from "zod";
 import type { Operator, OperatorCall } from "../../../contract/operator.ts";
 import { defineOperator, type OperatorOptions } from "../../../define/define-operator.ts";
 import { AgentCall, AgentMessage, type CallReading, describeTools, promptOf, readCalls } from "./agent-messages.ts";
-import { type AskOptions, askModel, type Chosen, chooserOf, type ModelChoice, requireEnd } from "./ask-model.ts";
+import {
+  type AskOptions,
+  askModel,
+  type Chosen,
+  charsOf,
+  chooserOf,
+  estimateCall,
+  type ModelChoice,
+  requireEnd,
+} from "./ask-model.ts";
 import type { ModelAnswer } from "./read-answer.ts";
 
 const ThinkInput = z.strictObject({
@@ -77,6 +89,8 @@ export function thinkOperator(options: ThinkOptions): Operator {
       const data = readThought(answer, chosen, last ? null : { tools, taken, most: maxCalls });
       return { data, output_text: data.text, status: "COMPLETED" as const };
     },
+    estimate: ({ messages }) =>
+      estimateCall(charsOf(promptOf(messages, options.system)), options.maxOutputTokens, options),
   });
 }
 

@@ -10,7 +10,7 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { type Json, toJson, usualDepth } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
-import type { Operator, OperatorMetadata } from "../../../contract/operator.ts";
+import { CallEstimate, type Operator, type OperatorMetadata } from "../../../contract/operator.ts";
 import type { Result } from "../../../contract/result.ts";
 import { readStably, readWith } from "../../../contract/schema-reading.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
@@ -112,6 +112,7 @@ const hostAnswers: HostAnswers = {
   parse: (of, at) => readStably(findParser(at, of).input, of.params),
   parse_result: (of, at) => readWith(findParser(at, of).output, of.result),
   check_outcome: (of, at) => checkOutcome(at, of),
+  estimate: (of, at) => estimateCall(at, of),
   derive: ({ make }) => make(),
   screen: ({ result }, at) => screenOutput(at, result, ""),
   check_call: (of, at) => drop(askOperator(at, of, "check")),
@@ -151,6 +152,14 @@ function checkOutcome(
   } catch (thrown) {
     return messageOf(thrown);
   }
+}
+
+/** Asks an operator what a call uses at most; null if it does not estimate that. */
+function estimateCall(at: Asking, of: HostQuestions["estimate"]["of"]): CallEstimate | null {
+  const { estimate } = findParser(at, of);
+  if (estimate == null) return null;
+  const call = (): CallEstimate => CallEstimate.parse(estimate(toJson(of.payload) as never));
+  return callHost(at, { fn: "estimate", what: `the estimate of ${of.name}`, call }) as CallEstimate;
 }
 
 function sharing({ run }: Asking, key: string) {

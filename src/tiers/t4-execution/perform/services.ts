@@ -75,6 +75,7 @@ const bounds = {
   screen: outputBound,
   stream: outputBound,
   preview: { limit: "previewTimeoutMs", ...toolBound },
+  estimate: { limit: "previewTimeoutMs", ...toolBound },
   middleware: { limit: "middlewareTimeoutMs", ...toolBound },
 } as const;
 

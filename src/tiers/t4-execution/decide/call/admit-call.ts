@@ -79,18 +79,14 @@ function isAdmitted(run: Run, stepId: string): boolean {
  * @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND, or the reason for which T5 could not
  * decide.
  */
-export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: number): BoundReservation | null {
+export function admitCall(run: Run, prepared: Prepared, timeoutMs: number): BoundReservation | null {
+  const { step, operator } = prepared;
   if (isAdmitted(run, step.step_id)) return null;
   const { admitted, tenant_id, auth, workflow_id, parent } = run.log.record;
   const { metadata } = operator;
   const above = pathTo(parent).map((one) => one.workflow_id);
   const who = { tenant_id, principal: auth.principal_id, workflow: workflow_id, above, operator: metadata.name };
-  const amounts: Charge = {
-    tokens: metadata.resources.tokens,
-    money: step.estimated_cost,
-    invocations: 1,
-    wall_ms: timeoutMs,
-  };
+  const amounts: Charge = { ...estimateOf(run, prepared), invocations: 1, wall_ms: timeoutMs };
   const data = {
     ...callWorkOf(run, step.step_id, metadata),
     hold: holdOf(run, step.step_id),
@@ -113,6 +109,17 @@ export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: num
   const admission = answer.data;
   keepAdmission(run, step.step_id, admission);
   return admission.reservation;
+}
+
+/**
+ * Returns the tokens and the money that a call may use: as its operator estimates them of the payload, else as
+ * declared.
+ */
+function estimateOf(run: Run, { step, operator, payload, hash }: Prepared): Pick<Charge, "tokens" | "money"> {
+  const { name, version, resources } = operator.metadata;
+  const declared = { tokens: resources.tokens, money: step.estimated_cost };
+  if (!run.settings.reserves) return declared;
+  return { ...declared, ...ask(run, `estimate:${hash}`, toHost("estimate", { name, version, payload })) };
 }
 
 /**

@@ -18,6 +18,7 @@ import { t2 } from "../../../../contract/messages/t2.ts";
 import { type PlanAnswer, t3 } from "../../../../contract/messages/t3.ts";
 import { t5 } from "../../../../contract/messages/t5.ts";
 import { t6 } from "../../../../contract/messages/t6.ts";
+import { addMoney } from "../../../../contract/money.ts";
 import type { Plan, PlanStep, StepTemplate } from "../../../../contract/plan.ts";
 import { planSubject } from "../../../../contract/policy-subject.ts";
 import { addsSteps, callsOperator } from "../../../../contract/step-kinds.ts";
@@ -113,9 +114,20 @@ function situationOf(record: WorkflowRecord, round: number, objective: string | 
     failed: steps
       .filter((s) => s.state === "failed" || s.skip_reason === "declined")
       .map((s) => ({ step_id: s.step.step_id, ...failureOf(record, s), ...changeOf(record, s) })),
+    ...(round > 0 && { used: usedOf(record) }),
     objective,
     ...(record.inputs.length > 0 && { inputs: record.inputs.filter(isPlaced) }),
   };
+}
+
+/** Returns the tokens and the money that the calls of a workflow have reported. */
+function usedOf({ actions }: WorkflowRecord) {
+  let [tokens, money] = [0, 0];
+  for (const { record } of actions.values()) {
+    tokens += record.tokens?.total ?? 0;
+    money = addMoney(money, record.cost?.total ?? 0);
+  }
+  return { tokens, money };
 }
 
 /** Returns whether the place of a message is known: no plan was being made when it came, or that plan is there. */

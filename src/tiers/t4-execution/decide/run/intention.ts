@@ -8,6 +8,7 @@ import type { KernelError } from "../../../../contract/error.ts";
 import type { EventPassedOver, TakenEvent } from "../../../../contract/events/step-events.ts";
 import type { Json, JsonObject } from "../../../../contract/json.ts";
 import type { Message, TierNumber } from "../../../../contract/messages/message.ts";
+import type { CallEstimate } from "../../../../contract/operator.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";
 import type { CallOf, Order } from "./input.ts";
@@ -57,6 +58,11 @@ export interface HostQuestions {
       readonly content: Json;
     };
     readonly answer: string | null;
+  };
+  /** The question to an operator what a call uses at most; null if it does not estimate that. */
+  readonly estimate: {
+    readonly of: { readonly name: string; readonly version: string; readonly payload: Json };
+    readonly answer: CallEstimate | null;
   };
   /** The computation of a value from something that no ledger may hold (`PassScopes.derive`). */
   readonly derive: { readonly of: { readonly make: () => unknown }; readonly answer: unknown };

@@ -124,6 +124,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   parse: parsed,
   parse_result: parsed,
   check_outcome: checkedOutcome,
+  estimate: { usual: () => null, isUsual: (estimate) => estimate === null },
   screen: screened,
   check_call: onlyFailure,
   show: {},
