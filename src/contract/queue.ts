@@ -6,7 +6,14 @@
  */
 import { z } from "zod";
 
-export const QueueName = z.string().min(1).max(256);
+/** The name under which lists show workflows that wait for a place among `limits.maxInFlight`. */
+export const inFlightQueue = "limits.maxInFlight";
+
+export const QueueName = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((name) => name !== inFlightQueue, { error: "is the kernel's own queue" });
 const QueueKey = z.string().max(512);
 export const Concurrency = z.int().min(1).max(100_000);
 const Priority = z.int().min(-1_000_000).max(1_000_000);
@@ -107,6 +114,13 @@ export const QueueTicket = z.object({
   singleton: Singleton.optional(),
 });
 export type QueueTicket = z.infer<typeof QueueTicket>;
+
+/** The places among which none was free when a workflow was accepted, and how many waited for one before it. */
+export interface InFlightWait {
+  /** `limits.maxInFlight`. */
+  readonly limit: number;
+  readonly ahead: number;
+}
 
 /** The standing of a workflow in its queue. */
 export const QueueStanding = z

@@ -1,6 +1,5 @@
 /**
- * A workflow as folded from its ledger: the record that decisions are based on. The view for callers:
- * workflow-state.ts.
+ * A workflow as folded from its ledger: the record that decisions are based on. Callers see `workflow-state.ts`.
  *
  * Owns: the shape. `machines/fold.ts` fills it; nothing else writes it.
  * 1.  Everything here can be rebuilt from the workflow's events alone.
@@ -27,6 +26,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { PolicyDecision } from "./policy.ts";
 import type { WorkflowStateName } from "./progress.ts";
+import type { InFlightWait, QueueStanding } from "./queue.ts";
 import type { StepState, StepStatus } from "./step.ts";
 import { type Added, countItems, type ItemCounts, isGroupOver, roomIn, type StepGroup } from "./step-group.ts";
 import type { CapabilityUsage, ResourceRequest } from "./token.ts";
@@ -213,8 +213,10 @@ export interface WorkflowRecord {
   paused: Pause | null;
   /** The halts that hold it as a whole; null if there are none. */
   held: readonly string[] | null;
+  /** The wait for a place among `limits.maxInFlight` with which it was accepted; null if it had one at once. */
+  readonly in_flight: InFlightWait | null;
   /** Whether it waits in its queue, or has a place there; null before it has asked for one, and once it has ended. */
-  place: "waiting" | "taken" | null;
+  place: QueueStanding["place"];
   /** The ISO instant since which it waits in its queue; null if it does not. */
   queued_at: string | null;
   /** Whether it was ever held back: what ends it then also takes it out of the index of holds. */

@@ -88,8 +88,8 @@ export interface Verification {
 export interface Kernel extends AsyncDisposable, TenantCalls {
   /**
    * Takes a request; resolves once it is in the ledger, before work on it begins. Where no place is free it waits for
-   * one, for `limits.submitWaitMs` at most, or until `options.signal` aborts. @throws T7_SPAWN_INSUFFICIENT_RESOURCES,
-   * T7_SPAWN_SHARE_EXCEEDED, T7_SPAWN_ABANDONED.
+   * one, until `options.signal` aborts; after `limits.submitWaitMs` its workflow is accepted and waits on.
+   * @throws T7_SPAWN_INSUFFICIENT_RESOURCES, T7_SPAWN_SHARE_EXCEEDED, T7_SPAWN_ABANDONED.
    */
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitResponse>;
   /**
@@ -339,7 +339,7 @@ export interface Kernel extends AsyncDisposable, TenantCalls {
     readonly waiting: number;
     /** Places taken, of `limits.maxInFlight`. */
     readonly places: number;
-    /** Submits that wait for a place. */
+    /** Submits and accepted workflows that wait for a place. */
     readonly submits: number;
     /**
      * The time since the last heartbeat to the ledger, in ms; at `limits.leaseMs` others take over this kernel's

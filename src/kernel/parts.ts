@@ -44,7 +44,7 @@ import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/proje
 import { Places } from "../tiers/t7-orchestration/places.ts";
 import { createHostWork, guardHost, restedOf } from "./host-work.ts";
 import type { KernelLedger, Resolved, TierPatch } from "./options.ts";
-import { createServices, createSettings, defineTiers } from "./tiers.ts";
+import { createServices, createSettings, defineTiers, hasPlace } from "./tiers.ts";
 import { WaitSweep } from "./wait-sweep.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
@@ -388,9 +388,9 @@ async function letUnwind(isOver: () => boolean): Promise<void> {
   for (let turn = 0; turn < 64 && (turn === 0 || !isOver()); turn += 1) await nextTurn();
 }
 
-/** Waits until running workflows are parked, up to a time. */
+/** Waits until running workflows are parked, up to a time; those that wait for a place go on in another process. */
 async function drain({ executor, timers, restWaiters }: KernelParts, until: number): Promise<void> {
-  const busy = executor.mailboxes().filter((mailbox) => mailbox.isBusy);
+  const busy = executor.mailboxes().filter((mailbox) => mailbox.isBusy && hasPlace(mailbox));
   const rested = Promise.all(busy.map(({ log }) => restWaiters.next(log.identity.workflow_id)));
   const abort = new AbortController();
   await Promise.race([rested, timers.until(until, abort.signal)]);

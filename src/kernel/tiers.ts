@@ -127,6 +127,9 @@ interface TierParts {
   readonly grants: GrantRegistry;
 }
 
+/** Returns whether a workflow that is awake runs: one that waits for a place has none. */
+export const hasPlace = ({ log }: Mailbox): boolean => !log.exists || log.record.place !== "waiting";
+
 function describeRunning({ log }: Mailbox): Running {
   const { workflow_id, tenant_id } = log.identity;
   return { workflow_id, tenant_id, principal: log.exists ? refOf(log.record.intent.actor) : null };
@@ -197,7 +200,7 @@ export function defineTiers({
     }),
     createOrchestrationTier({
       ...{ places, models: resolved.models },
-      running: () => executor.mailboxes().map(describeRunning),
+      running: () => executor.mailboxes().filter(hasPlace).map(describeRunning),
       charges: async (counters) => store.charges(null, counters),
     }),
   ];

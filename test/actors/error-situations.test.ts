@@ -129,7 +129,7 @@ const situations: readonly Situation[] = [
     what: "no room for another workflow",
     code: "T7_SPAWN_INSUFFICIENT_RESOURCES",
     status: "error",
-    options: { capabilities: [oneStep(never)], limits: { maxInFlight: 1, submitWaitMs: 0 } },
+    options: { capabilities: [oneStep(never)], limits: { maxInFlight: 1, maxWaitingSubmits: 0 } },
     provoke: async (t) => {
       await t.submit(intentType);
       await t.submit(intentType).catch(() => undefined);

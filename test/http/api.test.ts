@@ -267,7 +267,7 @@ describe("the process", () => {
   });
 
   it("(C-35) Retry-After is sent where another attempt may help, and never below 0", async () => {
-    await using edge = await openEdge({ ...publish(), limits: { maxInFlight: 1, submitWaitMs: 0 } });
+    await using edge = await openEdge({ ...publish(), limits: { maxInFlight: 1, maxWaitingSubmits: 0 } });
     await edge.t.submit(intent);
     const busy = await edge.post(submitPath, hint);
     expect([busy.status, busy.headers.get("retry-after")]).toEqual([429, "1"]);

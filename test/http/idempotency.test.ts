@@ -67,7 +67,7 @@ describe("a key", () => {
   });
 
   it("of a request that was refused is asked anew, with what mends it", async () => {
-    await using edge = await openEdge({ ...publish(), limits: { maxInFlight: 1, submitWaitMs: 0 } });
+    await using edge = await openEdge({ ...publish(), limits: { maxInFlight: 1, maxWaitingSubmits: 0 } });
     const unknown = { intent_hint: { intent_type: "No.Such" } };
     const refused = await keyed(edge, submitPath, unknown);
     expect(refused.status).toBe(400);

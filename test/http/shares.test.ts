@@ -305,7 +305,10 @@ describe("workflows that run", () => {
   };
 
   it("of one principal, and of one tenant, take no more than their share of all places", async () => {
-    await using t = await createTestKernel({ capabilities: [stuck()], limits: { maxInFlight: 8, submitWaitMs: 0 } });
+    await using t = await createTestKernel({
+      capabilities: [stuck()],
+      limits: { maxInFlight: 8, maxWaitingSubmits: 0 },
+    });
     const submit = (id: string, tenant = 1) => t.submit("T.Job", {}, callerOf(id, tenant));
     const ids: string[] = [];
     for (let i = 0; i < 4; i += 1) ids.push(await submit("ann"));
@@ -323,7 +326,7 @@ describe("workflows that run", () => {
   });
 
   it("may all be one principal's where the host says so", async () => {
-    const limits = { maxInFlight: 4, submitWaitMs: 0, inFlightTenantPercent: 100, inFlightPrincipalPercent: 100 };
+    const limits = { maxInFlight: 4, maxWaitingSubmits: 0, inFlightTenantPercent: 100, inFlightPrincipalPercent: 100 };
     await using t = await createTestKernel({ capabilities: [stuck()], limits });
     for (let i = 0; i < 4; i += 1) await t.submit("T.Job");
     expect((await refusalOf(t.submit("T.Job"))).code).toBe("T7_SPAWN_INSUFFICIENT_RESOURCES");

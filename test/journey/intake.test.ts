@@ -166,7 +166,7 @@ describe("what intake leaves alone", () => {
           return templatePlanner.plan(question);
         },
       },
-      limits: { maxInFlight: 0, submitWaitMs: 0 },
+      limits: { maxInFlight: 0, maxWaitingSubmits: 0 },
     });
     // The last door of intake is T7's, which is full: everything before it has been passed.
     const error = await refusalOf(t.kernel.submit(fullRequest));

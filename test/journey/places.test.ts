@@ -24,7 +24,7 @@ const cancelled = { ...testCaller, reason: "enough" };
 describe("a place in limits.maxInFlight", () => {
   it("is free once its workflow is cancelled, though its operator never ends", async () => {
     const stuck = counted("T.Stuck", { effect: "external_send", idempotent: true, timeoutSec: 3600 }, never);
-    const limits = { maxInFlight: 1, submitWaitMs: 0 };
+    const limits = { maxInFlight: 1, maxWaitingSubmits: 0 };
     await using t = await createTestKernel({ capabilities: [jobOf(stuck.operator)], limits, defaultPolicies: false });
     const first = await t.submit("T.Job");
     await t.clock.settle();
@@ -41,7 +41,7 @@ describe("a place in limits.maxInFlight", () => {
 
   it("is free once a person has settled a call that never ends, and its workflow is cancelled", async () => {
     const stuck = counted("T.Stuck", { effect: "external_send", timeoutSec: 1, retry: "NONE" }, never);
-    const limits = { maxInFlight: 1, submitWaitMs: 0 };
+    const limits = { maxInFlight: 1, maxWaitingSubmits: 0 };
     await using t = await createTestKernel({ capabilities: [jobOf(stuck.operator)], limits, defaultPolicies: false });
     const first = await t.submit("T.Job");
     await t.clock.advance(2_000);

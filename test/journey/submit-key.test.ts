@@ -84,7 +84,7 @@ describe("a submit key", () => {
     const busy = held<object>();
     const slow = counted("Note.Slow", {}, () => busy.promise);
     const capabilities = [story([slow], [step("slow", slow)])];
-    await using t = await createTestKernel({ capabilities, limits: { maxInFlight: 1, submitWaitMs: 0 } });
+    await using t = await createTestKernel({ capabilities, limits: { maxInFlight: 1, maxWaitingSubmits: 0 } });
     const first = await t.kernel.submit(request("k"));
     expect((await refusalOf(t.kernel.submit(request("other")))).category).toBe("resource");
     expect(await t.kernel.submit(request("k"))).toEqual(first);

@@ -1,4 +1,4 @@
-/** Submits wait for a place in turn, within bounds, and leave nothing behind where they get none. */
+/** Submits and accepted workflows wait for a place in turn, and who is refused or leaves leaves nothing behind. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import { kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import { defaultLimits } from "../../src/engine/actors/runtime.ts";
 import { defineCapability } from "../../src/index.ts";
-import { createTestKernel, createVirtualClock, testCaller } from "../../src/testing/index.ts";
+import { createTestKernel, createVirtualClock, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { Places } from "../../src/tiers/t7-orchestration/places.ts";
 import { counted, refusalOf } from "../fixtures.ts";
 
@@ -23,7 +23,10 @@ function openPlaces(limits: object) {
     async ask(workflow_id: string, tenant_id: string, id: string) {
       const running = { workflow_id, tenant_id, principal: { type: "user", id } };
       try {
-        await places.register(running, runtime);
+        if ((await places.register(running, runtime)) !== null) {
+          ended.push(`${workflow_id} accepted`);
+          await places.enter(running, runtime.limits);
+        }
         ended.push(workflow_id);
       } catch (thrown) {
         ended.push(`${workflow_id} ${(thrown as { readonly error: { readonly code: string } }).error.code}`);
@@ -102,8 +105,15 @@ describe("the places that become free", () => {
             expect(places.running).toBeLessThanOrEqual(maxInFlight);
             expect(places.waiting).toBeLessThanOrEqual(8);
           }
-          await clock.advance(6000);
-          expect([places.waiting, clock.pending()]).toEqual([0, 0]);
+          await clock.advance(1000);
+          expect(clock.pending()).toBe(0);
+          for (const name of ended) if (!name.includes(" ")) running.add(name);
+          for (const name of running) {
+            release(name);
+            await settle();
+            for (const next of ended) if (!next.includes(" ")) running.add(next);
+          }
+          expect([places.waiting, places.running]).toEqual([0, 0]);
         },
       ),
     );
@@ -111,14 +121,29 @@ describe("the places that become free", () => {
 });
 
 describe("a submit that waits", () => {
-  it("is refused with what refused it a place once `submitWaitMs` is over, and leaves no timer", async () => {
-    const { ask, clock, ended, places } = openPlaces({ maxInFlight: 1, submitWaitMs: 700 });
+  it("is accepted once `submitWaitMs` is over and keeps its turn, leaves no timer, and abandons nothing", async () => {
+    const { ask, abandon, release, settle, clock, ended, places } = openPlaces({ maxInFlight: 1, submitWaitMs: 700 });
     await ask("held", "acme", "ann");
     void ask("late", "acme", "bob");
     await clock.advance(699);
-    expect(places.waiting).toBe(1);
+    void ask("later", "acme", "bob");
     await clock.advance(1);
-    expect([ended, places.waiting, clock.pending()]).toEqual([["held", "late T7_SPAWN_INSUFFICIENT_RESOURCES"], 0, 0]);
+    expect([ended, places.waiting, clock.pending()]).toEqual([["held", "late accepted"], 2, 1]);
+    abandon("late");
+    release("held");
+    await settle();
+    expect([ended, places.waiting]).toEqual([["held", "late accepted", "late"], 1]);
+  });
+
+  it("is forgotten once its workflow has ended while it waited", async () => {
+    const { ask, release, settle, ended, places } = openPlaces({ maxInFlight: 1, submitWaitMs: 0 });
+    await ask("held", "acme", "ann");
+    for (const name of ["a1", "a2"]) void ask(name, "acme", "bob");
+    await settle();
+    release("a1");
+    release("held");
+    await settle();
+    expect([ended.at(-1), places.waiting]).toEqual(["a2", 0]);
   });
 
   it("is refused at once where the queue is full, or its principal's share of the queue is", async () => {
@@ -128,22 +153,6 @@ describe("a submit that waits", () => {
     void ask("b1", "corp", "bob");
     await settle();
     expect([ended, places.waiting]).toEqual([["held", "a3 T7_SPAWN_INSUFFICIENT_RESOURCES"], 3]);
-  });
-
-  it("says when to come again where it is refused: once all who wait now have left the queue", async () => {
-    const refused = async (limits: object) => {
-      const { places, clock, ask } = openPlaces({ maxInFlight: 1, ...limits });
-      await ask("held", "acme", "ann");
-      const late = { workflow_id: "late", tenant_id: "acme", principal: { type: "user", id: "bob" } };
-      const error = refusalOf(
-        Promise.resolve(places.register(late, { clock, limits: { ...defaultLimits, maxInFlight: 1, ...limits } })),
-      );
-      await clock.advance(60_000);
-      return (await error).detail["retry_after_ms"];
-    };
-    expect(await refused({ submitWaitMs: 0 })).toBe(1_000);
-    expect(await refused({ submitWaitMs: 7_000 })).toBe(7_000);
-    expect(await refused({ submitWaitMs: 7_000, maxWaitingSubmits: 0 })).toBe(7_000);
   });
 
   it("leaves the queue when it is abandoned, takes no place ever, and its room is another's", async () => {
@@ -202,7 +211,7 @@ describe("a submit that waits", () => {
 });
 
 describe("a kernel whose places are taken", () => {
-  const open = async (limits: object) => {
+  const open = async (limits: object, more: object = {}) => {
     const ends: ((result: object) => void)[] = [];
     const work = counted("T.Work", {}, () => new Promise<object>((resolve) => ends.push(resolve)));
     const steps = [{ step_id: "s1", name: "work", operator: "T.Work" }];
@@ -214,7 +223,7 @@ describe("a kernel whose places are taken", () => {
       operators: [work.operator],
       plan,
     });
-    const t = await createTestKernel({ capabilities: [job], limits });
+    const t = await createTestKernel({ capabilities: [job], limits, ...more });
     const as = (id: string, more: object = {}) => ({
       ...{ ...testCaller, principal: { ...testCaller.principal, id } },
       intent_hint: { intent_type: "T.Job", inputs: {} },
@@ -239,19 +248,18 @@ describe("a kernel whose places are taken", () => {
   });
 
   it("leaves no event of a refused submit, and gives two that wait under one key the same workflow", async () => {
-    const { t, ends, as } = await open({ maxInFlight: 1, submitWaitMs: 1000 });
+    const { t, ends, as } = await open({ maxInFlight: 1, maxWaitingSubmits: 1, submitWaitMs: 1000 });
     await using _t = t;
     const first = await t.kernel.submit(as("ann"));
     await t.clock.settle();
     const before = (await t.kernel.verify()).checked;
-    const refused = refusalOf(t.kernel.submit(as("bob")));
-    await t.clock.advance(1000);
-    expect([(await refused).code, (await t.kernel.verify()).checked]).toEqual([
-      "T7_SPAWN_INSUFFICIENT_RESOURCES",
-      before,
-    ]);
     const twice = [1, 2].map(() => t.kernel.submit(as("bob", { idempotency_key: "k" })));
     await t.clock.settle();
+    const refused = await refusalOf(t.kernel.submit(as("cid")));
+    expect([refused.code, refused.detail["retry_after_ms"], (await t.kernel.verify()).checked]).toEqual([
+      ...["T7_SPAWN_INSUFFICIENT_RESOURCES", 1_000],
+      before,
+    ]);
     ends[0]?.({});
     await t.clock.advance(1000);
     const [one, other] = await Promise.all(twice);
@@ -260,6 +268,45 @@ describe("a kernel whose places are taken", () => {
     ends[1]?.({});
     await t.clock.settle();
     expect(t.kernel.vitals()).toMatchObject({ workflows: 0, submits: 0 });
+  });
+
+  it("accepts who waits: it is shown in a queue, and goes on in its turn, or in another process", async () => {
+    const ledger = memoryLedger();
+    const { t, ends, as } = await open({ maxInFlight: 1, submitWaitMs: 0 }, { ledger, seed: 1 });
+    const big = [];
+    for (let n = 0; n < 5; n += 1) big.push((await t.kernel.submit(as("ann", { tenant_id: 1 }))).workflow_id);
+    const small = (await t.kernel.submit(as("bob", { tenant_id: 2 }))).workflow_id;
+    await t.clock.settle();
+    const waiting = await t.kernel.workflow(big[1] as string);
+    const queue = { name: "limits.maxInFlight", key: "", concurrency: 1, place: "waiting" };
+    expect(waiting).toMatchObject({ state: "accepted", queue });
+    expect(await t.types(big[2] as string)).toEqual(["INTENT_RECEIVED", "WORKFLOW_QUEUED"]);
+    expect((await t.kernel.workflows()).filter(({ queued }) => queued)).toHaveLength(5);
+    expect(await t.kernel.queues({ tenant_id: 1 })).toMatchObject([{ name: queue.name, waiting: 4, running: 0 }]);
+    expect(t.kernel.vitals()).toMatchObject({ places: 1, submits: 5 });
+    await t.kernel.cancel(big[1] as string, { ...testCaller, reason: "no more" });
+    await t.kernel.pause(big[2] as string, { ...testCaller, reason: "look" });
+    // A tenant with many who wait does not delay another's first; one that was cancelled or paused takes no place.
+    for (const id of [big[0], small, big[3]]) {
+      ends.shift()?.({});
+      await t.clock.settle();
+      expect((await t.kernel.workflow(id as string)).state).toBe("completed");
+    }
+    expect((await t.kernel.explain(small)).why.join("\n")).toContain("it took a place in its queue");
+    for (const id of [big[1], small] as string[]) expect((await t.kernel.replay(id)).identical).toBe(true);
+    await t.kernel.resume(big[2] as string, testCaller);
+    await t.clock.settle();
+    expect((await t.kernel.workflow(big[2] as string)).queue?.place).toBe("waiting");
+    await t.kernel.stop({ drainMs: 0 });
+    const next = await open({ maxInFlight: 5 }, { ledger, seed: 2, clock: t.clock });
+    await using n = next.t;
+    await n.clock.settle();
+    expect(next.ends).toHaveLength(2);
+    for (const end of next.ends) end({});
+    await n.clock.settle();
+    for (const id of [big[2], big[4]] as string[]) expect((await n.kernel.workflow(id)).state).toBe("completed");
+    expect(await n.kernel.queues({ tenant_id: 1 })).toEqual([]);
+    expect((await n.kernel.verify()).broken).toEqual([]);
   });
 
   it("tells who waits that it stops", async () => {

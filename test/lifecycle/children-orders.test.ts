@@ -76,7 +76,10 @@ describe("pausing a workflow with a child", () => {
 describe("a child and the places of a kernel", () => {
   it("gets its place while its parent holds the only one", async () => {
     fresh();
-    await using t = await createTestKernel({ capabilities: [order, pay], limits: { maxInFlight: 1, submitWaitMs: 0 } });
+    await using t = await createTestKernel({
+      capabilities: [order, pay],
+      limits: { maxInFlight: 1, maxWaitingSubmits: 0 },
+    });
     expect((await t.run("Shop.Order")).state).toBe("completed");
     expect(t.kernel.vitals().places).toBe(0);
   });

@@ -8,6 +8,7 @@ import type { PrincipalRef } from "../gate-vote.ts";
 import type { Intent, Submission } from "../intent.ts";
 import type { KeptDrafts } from "../kept-draft.ts";
 import type { Plan, PlanStep } from "../plan.ts";
+import type { InFlightWait } from "../queue.ts";
 import { event } from "./event-row.ts";
 
 /** A request that was accepted. */
@@ -36,6 +37,8 @@ export interface IntentReceived {
   readonly submission?: Submission;
   /** The ISO instant before which the work does not begin; absent if it begins at once. */
   readonly start_at?: string;
+  /** Absent if the workflow had a place among `limits.maxInFlight` when it was accepted. */
+  readonly in_flight?: InFlightWait;
   /** The step that began the workflow as its child; absent if a request did. */
   readonly parent?: ParentLink;
   /** The part of another workflow's record that the workflow takes over; absent if it is no fork. */

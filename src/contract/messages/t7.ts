@@ -2,6 +2,7 @@
 import type { KernelError } from "../error.ts";
 import type { PrincipalRef } from "../gate-vote.ts";
 import type { RouteDecision, RouteQuestion } from "../model-route.ts";
+import type { InFlightWait } from "../queue.ts";
 import { messagesOf } from "./message.ts";
 
 const { data, relay, relayCommand } = messagesOf(7);
@@ -18,12 +19,18 @@ export interface Running {
 const orchestrator = (fn: string) => ({ module: "team_orchestrator", function: fn });
 const router = (fn: string) => ({ module: "task_router", function: fn, next: 4 }) as const;
 
+/** The answer to a registration: the workflow has a place, or waits for one behind so many others. */
+export interface Registered {
+  readonly workflow_id: string;
+  readonly running: number;
+  /** Null if the workflow has a place. */
+  readonly waits: InFlightWait | null;
+}
+
 export const t7 = {
-  register: data<Running, { readonly workflow_id: string; readonly running: number }>(
-    "Registration",
-    "Registered",
-    orchestrator("register"),
-  ),
+  register: data<Running, Registered>("Registration", "Registered", orchestrator("register")),
+  /** Answered once an accepted workflow has a place. */
+  enter: data<Running, { readonly workflow_id: string }>("Entry", "Entered", orchestrator("enter")),
   release: relay<{ readonly workflow_id: string }>("Release", orchestrator("release")),
   /** The caller of a submit has left: it is to get no place. */
   abandon: relay<{ readonly workflow_id: string }>("Abandonment", orchestrator("abandon")),

@@ -37,11 +37,11 @@ export interface Limits {
   /** The share of `maxInFlight` that one principal may use, in percent; with 100 they may use all. */
   readonly inFlightPrincipalPercent: number;
   /**
-   * Submits that wait for a place at once, beyond which they are refused; tenants and principals have the same shares
-   * of it.
+   * Submits and accepted workflows that wait for a place at once, beyond which a submit is refused; tenants and
+   * principals have the same shares of it.
    */
   readonly maxWaitingSubmits: number;
-  /** The time that a submit waits for a place before it is refused; with 0 it is refused at once. */
+  /** The time that a submit waits for a place before its workflow is accepted and waits on; with 0 it is at once. */
   readonly submitWaitMs: number;
   /** The items of a list that one step may go through; a longer list is refused, not cut. */
   readonly maxItems: number;
@@ -173,8 +173,8 @@ export const defaultLimits: Limits = Object.freeze({
   maxInFlight: 1024,
   inFlightTenantPercent: 75,
   inFlightPrincipalPercent: 50,
-  maxWaitingSubmits: 1024,
-  submitWaitMs: 5_000,
+  maxWaitingSubmits: 10_000,
+  submitWaitMs: 1_000,
   maxItems: 10_000,
   maxBusWaiting: 65_536,
   maxRequestChars: 1_000_000,

@@ -32,7 +32,7 @@ import { isWorking } from "../../contract/workflow-state.ts";
 import { titleOf } from "../../contract/workflow-summary.ts";
 import { type AppendIndexes, type Hold, heldByPause, type IndexedCharge } from "../../ports/ledger-store.ts";
 import type { IndexedSchedule } from "../../ports/schedule-index.ts";
-import { indexedEntryOf } from "./queue-entry.ts";
+import { indexedEntryOf, queueOf } from "./queue-entry.ts";
 
 /** The content of the workflow's head as the writer knows it; null and undefined: not known. */
 export interface KnownHead {
@@ -65,7 +65,7 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   if (release) changes.release = true;
   // Holds end in many ways, and few workflows were ever held: each row of such a workflow writes them.
   if (record.was_held) changes.holds = isTerminal(record.state) ? none : holdsOf(record);
-  if (record.intent.queue !== undefined) changes.queue = indexedEntryOf(record, drafts.some(takesPlace));
+  if (queueOf(record) !== undefined) changes.queue = indexedEntryOf(record, drafts.some(takesPlace));
   const gates = gatesOf(record, drafts);
   if (gates.length > 0) changes.gates = gates;
   const keys = gather(drafts, (draft) => keysOf(record, draft));

@@ -1,10 +1,17 @@
 /** The entry of a workflow in its queue, derived from its record. */
-import { lineOf } from "../../contract/queue.ts";
+import { inFlightQueue, lineOf, type QueueTicket } from "../../contract/queue.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { QueueEntry } from "../../ports/queue-index.ts";
 
+/** Returns the queue of a workflow: that of its request, or the one for a place among `limits.maxInFlight`. */
+export function queueOf({ intent, in_flight }: Pick<WorkflowRecord, "intent" | "in_flight">): QueueTicket | undefined {
+  if (intent.queue !== undefined || in_flight === null) return intent.queue;
+  return { name: inFlightQueue, key: "", concurrency: in_flight.limit, priority: 0 };
+}
+
 /** Returns the entry that a workflow has, or would have while it waits for a place; null if it needs none. */
-export function queueEntryOf({ intent: { queue }, ...record }: WorkflowRecord): QueueEntry | null {
+export function queueEntryOf(record: WorkflowRecord): QueueEntry | null {
+  const queue = queueOf(record);
   if (queue === undefined) return null;
   const { place, run_began_at, start_at } = record;
   const { priority, concurrency, rate, max_waiting: maxWaiting } = queue;
@@ -16,12 +23,13 @@ export function queueEntryOf({ intent: { queue }, ...record }: WorkflowRecord): 
 /**
  * Returns the entry that the index holds of a workflow. One that waits and that a person or a halt holds back leaves
  * its line, so that it keeps nobody waiting; it comes back to where it was. Where the length of the line is bounded, or
- * a request replaces those before it, a workflow is in the line from its first row on.
+ * a request replaces those before it, a workflow is in the line from its first row on. The places among
+ * `limits.maxInFlight` are those of a process, which counts them itself: the index holds who waits for one.
  */
 export function indexedEntryOf(record: WorkflowRecord, begins: boolean): QueueEntry | null {
   const { place, paused, held } = record;
   const waits = place === "waiting" || (place === null && joinsAtOnce(record));
-  const isIn = place === "taken" || (waits && paused === null && held === null);
+  const isIn = (place === "taken" && record.intent.queue !== undefined) || (waits && paused === null && held === null);
   const entry = isIn ? queueEntryOf(record) : null;
   return entry !== null && begins ? { ...entry, begins } : entry;
 }

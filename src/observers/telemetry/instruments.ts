@@ -227,7 +227,7 @@ export const instruments = {
     kind: "gauge",
     name: "countersign.submits.waiting",
     unit: "1",
-    help: "Submits that wait in this process for a place among limits.maxInFlight",
+    help: "Submits and accepted workflows that wait in this process for a place among limits.maxInFlight",
     labels: [],
   },
   workflowsPaused: {

@@ -13,6 +13,7 @@ import {
   type WorkflowRecord,
 } from "../../contract/workflow.ts";
 import type { StepView, WorkflowState } from "../../contract/workflow-state.ts";
+import { queueOf } from "../../engine/log/queue-entry.ts";
 
 /** @param isModelCall whether an operator is a model call, for `llm_calls`. */
 export function traceOf(record: WorkflowRecord, isModelCall: (operator: string) => boolean): RequestTrace {
@@ -87,8 +88,10 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   warnings: [...record.warnings],
 });
 
-const standingOf = ({ intent: { queue }, place, queued_at }: WorkflowRecord): QueueStanding | null =>
-  queue === undefined ? null : { ...queue, place, queued_at };
+function standingOf(record: WorkflowRecord): QueueStanding | null {
+  const queue = queueOf(record);
+  return queue === undefined ? null : { ...queue, place: record.place, queued_at: record.queued_at };
+}
 
 const viewStep = (of: WorkflowRecord, record: StepRecord): StepView => ({
   step_id: record.step.step_id,

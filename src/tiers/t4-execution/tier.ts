@@ -10,12 +10,13 @@ import { refOf } from "../../contract/gate-vote.ts";
 import type { Intake } from "../../contract/intake.ts";
 import { type Activation, type RejectedIntent, t4 } from "../../contract/messages/t4.ts";
 import { t7 } from "../../contract/messages/t7.ts";
+import type { InFlightWait } from "../../contract/queue.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { openTurn, sealTurn } from "../../contract/turn.ts";
 import { answerData } from "../../engine/actors/answer.ts";
 import { answerMessages, type Visit } from "../../engine/actors/answer-messages.ts";
-import { sendQuestion } from "../../engine/actors/ask-tier.ts";
+import { finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
 import { consume } from "../../engine/actors/runtime.ts";
 import type { LedgerWriter } from "../../engine/log/ledger-writer.ts";
@@ -111,7 +112,10 @@ async function wakeWorkflow({ executor }: Started, activation: Activation, visit
 const answer = ({ signal, runtime }: Visit, schema: string, data: unknown): Result =>
   answerData(runtime, signal, { data, schema, ref: oodaRef("act") });
 
-/** Starts a workflow: T7 allows it, its first event is committed, the answer is sent, and the work begins. */
+/**
+ * Starts a workflow: T7 gives it a place or lets it wait for one, its first event is committed, the answer is sent, and
+ * the work begins.
+ */
 async function startWorkflow(
   { executor, store }: Started,
   { intake, pipeline }: { readonly intake: Intake; readonly pipeline: string | undefined },
@@ -125,9 +129,10 @@ async function startWorkflow(
   const running = { workflow_id, tenant_id, principal: refOf(intent.actor), isChild };
   const by = { source: oodaRef("act"), traceId, parentId };
   const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: traceId };
-  const facts = { ...known, pipeline: String(pipeline), complexity: signal.tags["complexity"] ?? "simple" };
+  const complexity = signal.tags["complexity"] ?? "simple";
   try {
-    consume(await sendQuestion(runtime, t7.register, running, by), () => undefined);
+    const waits = waitIn(await sendQuestion(runtime, t7.register, running, by));
+    const facts = { ...known, pipeline: String(pipeline), complexity, ...(waits !== null && { in_flight: waits }) };
     const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
     await mailbox.command((re) => ({ type: "begin", facts, re }));
   } catch (thrown) {
@@ -141,6 +146,12 @@ async function startWorkflow(
     return answer(visit, "SubmitResponse", known);
   }
   return answer(visit, "SubmitResponse", acceptedOf(ids));
+}
+
+/** Returns the wait for a place with which a registered workflow begins; null if it has one. */
+function waitIn(registered: Result): InFlightWait | null {
+  const isAnswered = consume(registered, () => undefined).length > 0;
+  return isAnswered ? (finalOf(t7.register, registered).waits ?? null) : null;
 }
 
 /** Returns the command of a person at a gate; null if the activation carries none. */

@@ -1,15 +1,19 @@
 /**
- * The places of a kernel: which workflows run, and which submits wait for one of them to rest or end.
+ * The places of a kernel: which workflows run, and which submits and accepted workflows wait for one of them to rest or
+ * end.
  *
- * Owns: `limits.maxInFlight` with the shares of it, and the refusal beyond. Never: runs a workflow.
+ * Owns: `limits.maxInFlight` with the shares of it, and the refusal of a submit that finds no room to wait. Never: runs
+ * a workflow.
  * 1.  A submit that finds a place takes it at once: those who wait could not take that one.
  * 2.  A child gets its place at once, above the limit if need be: its parent holds one until the child is accepted.
- * 3.  A submit whose caller has left gets no place, whether it waits already or asks for its place later.
+ * 3.  A submit whose caller has left gets no place, whether it waits already or asks for its place later; an accepted
+ *     workflow keeps its turn.
  */
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Running } from "../../contract/messages/t7.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { InFlightWait } from "../../contract/queue.ts";
 import type { Limits, Runtime } from "../../engine/actors/runtime.ts";
 import { type Reached, ShareCount, type Shares } from "./share-count.ts";
 import { WaitingSubmits } from "./waiting-submits.ts";
@@ -27,20 +31,28 @@ export class Places {
     return this.#running.size;
   }
 
-  /** Returns the number of submits that wait for a place. */
+  /** Returns the number of submits and accepted workflows that wait for a place. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Gives a workflow a place; waits for one where none is free for it.
+   * Gives a workflow a place (null); waits for one where none is free for it, and returns the wait with which it is
+   * accepted if none has become free in time.
    * @throws KernelErrorException T7_SPAWN_INSUFFICIENT_RESOURCES, T7_SPAWN_SHARE_EXCEEDED, T7_SPAWN_ABANDONED;
    * T0_KERNEL_STOPPED, T0_TIER_CRASHED while it waits.
    */
-  register(one: Running, runtime: Pick<Runtime, "clock" | "limits">): Promise<void> | null {
+  register(one: Running, runtime: Pick<Runtime, "clock" | "limits">): Promise<InFlightWait | null> | null {
     if (this.#abandoned.delete(one.workflow_id)) raise(abandoned());
     const reached = this.#take(one, runtime.limits);
     return reached === null ? null : this.#waiting.wait(one, refusalOf(reached, runtime.limits), runtime);
+  }
+
+  /** Resolves once an accepted workflow has a place; it joins those who wait if it is not among them yet. */
+  enter(one: Running, limits: Limits): Promise<void> | null {
+    const place = this.#waiting.placeOf(one.workflow_id);
+    if (place !== null) return place;
+    return this.#take(one, limits) === null ? null : this.#waiting.join(one);
   }
 
   /** Gives a workflow no place, unless it has one. It is remembered until it asks for a place or is released. */
@@ -49,14 +61,15 @@ export class Places {
     this.#abandoned.add(workflowId);
   }
 
-  /** Frees the place of a workflow for who waits. */
+  /** Frees the place of a workflow, or its turn, for who waits. */
   release(workflowId: string, limits: Limits): void {
     this.#abandoned.delete(workflowId);
     this.#running.release(workflowId);
+    this.#waiting.leave(workflowId, abandoned());
     this.#waiting.serve((one) => this.#take(one, limits) === null);
   }
 
-  /** Begins again with what runs already, after a crash of the tier; who waited has been answered with it. */
+  /** Begins again with what runs already, after a crash of the tier; submits that waited are refused with it. */
   restart(running: readonly Running[], crash: KernelError): void {
     this.#running = new ShareCount();
     for (const one of running) this.#running.add(one);
@@ -84,12 +97,10 @@ const sharesOf = (limits: Limits): Shares => ({
 const abandoned = (): KernelError =>
   kernelError("T7_SPAWN_ABANDONED", "the caller left before there was a place", spawningRef);
 
-/** Returns after how many ms all who wait now have left the queue. */
-const retryAfterMs = ({ submitWaitMs }: Limits): number => Math.max(1_000, submitWaitMs);
+const retry_after_ms = 1_000;
 
 function refusalOf({ of, places }: Reached, limits: Limits): KernelError {
   const { maxInFlight } = limits;
-  const retry_after_ms = retryAfterMs(limits);
   if (of === "all") {
     const message = `limits.maxInFlight = ${maxInFlight} workflows are running`;
     return kernelError("T7_SPAWN_INSUFFICIENT_RESOURCES", message, spawningRef, {

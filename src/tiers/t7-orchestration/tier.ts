@@ -3,8 +3,9 @@
  * errors.
  *
  * Owns: the places of running workflows, the model router. Never: runs a workflow, calls a model.
- * 1.  Above `limits.maxInFlight`, and above the share of its tenant or principal, a submit waits for a place, and is
- *     refused, retryable, before it has left a trace.
+ * 1.  Above `limits.maxInFlight`, and above the share of its tenant or principal, a submit waits for a place. Once it
+ *     has waited for `limits.submitWaitMs` its workflow is accepted, and waits on.
+ * 2.  Where as many wait as may, a submit is refused, retryable, before it has left a trace.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { follow } from "../../contract/maybe-promise.ts";
@@ -41,7 +42,10 @@ export function createOrchestrationTier({ places, running, ...routing }: Orchest
     {
       register(asked, { runtime }) {
         const { workflow_id } = asked;
-        return follow(places.register(asked, runtime), () => ({ workflow_id, running: places.running }));
+        return follow(places.register(asked, runtime), (waits) => ({ workflow_id, running: places.running, waits }));
+      },
+      enter(asked, { runtime }) {
+        return follow(places.enter(asked, runtime.limits), () => ({ workflow_id: asked.workflow_id }));
       },
       release({ workflow_id }, { runtime }) {
         places.release(workflow_id, runtime.limits);

@@ -1,22 +1,24 @@
 /**
- * The submits that wait for a place: bounded in number and in time, and served in turn.
+ * The submits and accepted workflows that wait for a place: submits are bounded in number, and all are served in turn.
  *
  * Owns: the order in which those who wait get the places that become free. Never: knows which place is free for whom.
  * 1.  A place goes to the tenants in turn, and within a tenant to its principals in turn, first come first served for
  *     each.
  * 2.  One tenant and one principal may fill a share of the queue, as of the places, so that others find room to wait.
- * 3.  A submit waits for `limits.submitWaitMs` at most, and is then refused with what refused it a place.
+ * 3.  A submit that has waited for `limits.submitWaitMs` is accepted, and its workflow keeps its turn.
  */
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import type { Running } from "../../contract/messages/t7.ts";
+import type { InFlightWait } from "../../contract/queue.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { namesOf, ShareCount, type Shares } from "./share-count.ts";
 
-/** A submit that waits. */
+/** A submit, or an accepted workflow, that waits. */
 interface Waiting {
   readonly one: Running;
-  readonly admit: () => void;
-  readonly refuse: (error: KernelError) => void;
+  /** Resolves once it has a place, and rejects if it is refused one. */
+  readonly place: PromiseWithResolvers<void>;
+  isAccepted: boolean;
 }
 
 /** Those who wait of one tenant, by principal. */
@@ -34,34 +36,37 @@ export class WaitingSubmits {
   }
 
   /**
-   * Waits until `serve` gives the submit a place.
+   * Waits until `serve` gives the submit a place (null), for `limits.submitWaitMs` at most; returns then the wait with
+   * which its workflow is accepted, which keeps its turn.
    * @param refusal the error that refused the place.
-   * @throws KernelErrorException with the refusal: at once where the queue has no room or `submitWaitMs` is 0, else
-   * when the time is over.
+   * @throws KernelErrorException with the refusal, at once, where the queue has no room.
    */
-  wait(one: Running, refusal: KernelError, { clock, limits }: Pick<Runtime, "clock" | "limits">): Promise<void> {
-    const { submitWaitMs } = limits;
-    if (submitWaitMs === 0 || this.#count.reachedBy(one, sharesOf(limits)) !== null)
-      return Promise.reject(new KernelErrorException(refusal));
+  wait(
+    one: Running,
+    refusal: KernelError,
+    { clock, limits }: Pick<Runtime, "clock" | "limits">,
+  ): Promise<InFlightWait | null> {
+    if (this.#count.reachedBy(one, sharesOf(limits)) !== null) return Promise.reject(new KernelErrorException(refusal));
+    const waits = { limit: limits.maxInFlight, ahead: this.size };
+    const waiting = this.#append(one, limits.submitWaitMs === 0);
+    if (waiting.isAccepted) return Promise.resolve(waits);
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        cancel();
-        this.#remove(waiting);
-      };
-      const waiting: Waiting = {
-        one,
-        admit() {
-          leave();
-          resolve();
-        },
-        refuse(error) {
-          leave();
-          reject(new KernelErrorException(error));
-        },
-      };
-      const cancel = clock.setTimer(clock.now() + submitWaitMs, () => waiting.refuse(refusal));
-      this.#append(waiting);
+      const cancel = clock.setTimer(clock.now() + limits.submitWaitMs, () => {
+        waiting.isAccepted = true;
+        resolve(waits);
+      });
+      waiting.place.promise.finally(cancel).then(() => resolve(null), reject);
     });
+  }
+
+  /** Lets an accepted workflow wait; resolves once it has a place. */
+  join(one: Running): Promise<void> {
+    return this.#append(one, true).place.promise;
+  }
+
+  /** Returns the promise of a place for an accepted workflow that waits; null if it does not. */
+  placeOf(workflowId: string): Promise<void> | null {
+    return this.#waiting.get(workflowId)?.place.promise ?? null;
   }
 
   /** Gives places to those who wait, in turn, for as long as `take` takes one of them in. */
@@ -69,16 +74,27 @@ export class WaitingSubmits {
     while (this.#serveNext(take));
   }
 
-  /** Refuses the submit of this workflow. Returns whether it waited. */
+  /** Refuses the submit of this workflow, unless it has been accepted. Returns whether it waited. */
   refuse(workflowId: string, error: KernelError): boolean {
     const waiting = this.#waiting.get(workflowId);
-    waiting?.refuse(error);
+    if (waiting?.isAccepted === false) this.#refuse(waiting, error);
     return waiting !== undefined;
   }
 
-  /** Refuses all who wait. */
+  /** Refuses all submits that wait; workflows that are accepted keep their turn. */
   refuseAll(error: KernelError): void {
-    for (const waiting of [...this.#waiting.values()]) waiting.refuse(error);
+    for (const waiting of [...this.#waiting.values()]) if (!waiting.isAccepted) this.#refuse(waiting, error);
+  }
+
+  /** Forgets an accepted workflow, which has ended or goes on in another process. */
+  leave(workflowId: string, error: KernelError): void {
+    const waiting = this.#waiting.get(workflowId);
+    if (waiting?.isAccepted === true) this.#refuse(waiting, error);
+  }
+
+  #refuse(waiting: Waiting, error: KernelError): void {
+    this.#remove(waiting);
+    waiting.place.reject(new KernelErrorException(error));
   }
 
   #serveNext(take: (one: Running) => boolean): boolean {
@@ -87,19 +103,24 @@ export class WaitingSubmits {
         if (first === undefined || !take(first.one)) continue;
         moveLast(line, principal);
         moveLast(this.#lines, tenant);
-        first.admit();
+        this.#remove(first);
+        first.place.resolve();
         return true;
       }
     return false;
   }
 
-  #append(waiting: Waiting): void {
+  #append(one: Running, isAccepted: boolean): Waiting {
+    const waiting: Waiting = { one, place: Promise.withResolvers<void>(), isAccepted };
+    // An accepted workflow that nobody drives here yet asks for its place later.
+    waiting.place.promise.catch(() => undefined);
     this.#count.add(waiting.one);
     this.#waiting.set(waiting.one.workflow_id, waiting);
     const [tenant = "", principal = ""] = namesOf(waiting.one);
     const line: Line = this.#lines.get(tenant) ?? new Map();
     this.#lines.set(tenant, line);
     line.set(principal, [...(line.get(principal) ?? []), waiting]);
+    return waiting;
   }
 
   #remove(waiting: Waiting): void {

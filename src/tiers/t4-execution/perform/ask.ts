@@ -25,6 +25,7 @@ import { oodaRef, stepOf } from "../decide/run/run.ts";
 import { replaceOthers } from "./replace-others.ts";
 import { screenOutput } from "./screen-output.ts";
 import { type Asking, callHost } from "./services.ts";
+import { takeInFlightPlace } from "./take-in-flight-place.ts";
 
 /** Puts a question and returns its answer with the declared shape. */
 export const ask = <Answer>(
@@ -129,6 +130,7 @@ const hostAnswers: HostAnswers = {
   find_child: ({ step_id }, at) => at.services.children.find(at, step_id),
   child_end: ({ child }, { services }) => services.children.endOf(child),
   queue_place: (_of, { run, services }) => services.queuePlace(run.log.record),
+  in_flight_place: (_of, at) => drop(takeInFlightPlace(at)),
   replace_others: (_of, at) => replaceOthers(at),
   has_no_parent: (_of, { run, services }) =>
     run.log.record.parent === null ? false : services.children.hasNoParent(run.log.record.parent),

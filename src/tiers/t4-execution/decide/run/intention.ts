@@ -143,6 +143,8 @@ export interface HostQuestions {
   };
   /** Whether a place is free in the workflow's queue, and how many wait before it. */
   readonly queue_place: { readonly of: object; readonly answer: QueuePlace };
+  /** A place among `limits.maxInFlight`; the answer comes once the workflow has one in this process. */
+  readonly in_flight_place: { readonly of: object; readonly answer: unknown };
   /**
    * The cancellation of the workflows that came before this one in its queue. The answer comes once each has committed
    * the order; it names them, without those that were ending already.

@@ -141,6 +141,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   order_children: orderedChildren,
   child_end: { usual: () => null, isUsual: (answer) => answer === null },
   queue_place: queuePlace,
+  in_flight_place: onlyFailure,
   replace_others: { usual: () => [], isUsual: (answer) => (answer as readonly string[]).length === 0 },
   has_no_parent: { usual: () => false, isUsual: (answer) => answer === false },
 };
