@@ -92,6 +92,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     paused: null,
     held: null,
     ...{ in_flight: p.in_flight ?? null, place: null, queued_at: null },
+    ...{ debounced: p.debounced ?? null, has_superseded: false },
     was_held: false,
     streamed: 0,
     text: "",

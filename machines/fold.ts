@@ -166,6 +166,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.place = "waiting";
     record.queued_at = at;
   },
+  WORKFLOW_DEBOUNCED(record) {
+    record.has_superseded = true;
+  },
   WORKFLOW_ADMITTED(record) {
     record.place = "taken";
     record.queued_at = null;

@@ -32,6 +32,16 @@ export const QueueRate = z.strictObject({
 });
 export type QueueRate = z.infer<typeof QueueRate>;
 
+const DebounceMs = z.int().min(1).max(maxPerMs);
+
+/** The wait of a request for a newer one of its key, which supersedes it. */
+const Debounce = z.strictObject({
+  /** Work begins once no newer request of its key has come for this time, in milliseconds. */
+  ms: DebounceMs,
+  /** It begins at the latest after this time since the first request of those that have superseded one another. */
+  max_ms: DebounceMs.optional(),
+});
+
 const hole = /\{\{\s*input((?:\.[A-Za-z0-9_-]+)+)\s*\}\}/g;
 
 /**
@@ -68,11 +78,26 @@ export const QueuePolicy = z
     maxWaiting: MaxWaiting.optional(),
     /** The answer to a request while another workflow of its key runs; it takes a `concurrency` of 1. */
     singleton: Singleton.optional(),
+    /** A newer request of a key supersedes the one that waits; the work begins when none has come for a time. */
+    debounce: z
+      .strictObject({
+        /** The time without a newer request, in milliseconds. */
+        ms: DebounceMs,
+        /** The time after the first request at which the work begins at the latest, in milliseconds. */
+        maxMs: DebounceMs.optional(),
+      })
+      .refine(({ ms, maxMs = ms }) => maxMs >= ms, { error: "must not be less than ms", path: ["maxMs"] })
+      .optional(),
   })
   .refine(
     ({ singleton, concurrency, maxWaiting }) =>
       singleton === undefined || (concurrency === 1 && maxWaiting === undefined),
     { error: "takes a concurrency of 1, and no maxWaiting", path: ["singleton"] },
+  )
+  .refine(
+    ({ debounce, singleton, maxWaiting }) =>
+      debounce === undefined || (singleton === undefined && maxWaiting === undefined),
+    { error: "takes no singleton, and no maxWaiting", path: ["debounce"] },
   );
 export type QueuePolicy = z.infer<typeof QueuePolicy>;
 
@@ -112,8 +137,18 @@ export const QueueTicket = z.object({
   max_waiting: z.int().optional(),
   /** The answer to the request while another workflow of this name and key runs; absent if it waits its turn. */
   singleton: Singleton.optional(),
+  /** The wait for a newer request of this name and key; absent if it waits for none. */
+  debounce: Debounce.optional(),
 });
 export type QueueTicket = z.infer<typeof QueueTicket>;
+
+/** The wait of a workflow for a newer request of its queue and key, as it was accepted with. */
+export interface Debounced {
+  /** The ISO instant of the first request of those that have superseded one another. */
+  readonly from: string;
+  /** The ISO instant at which its work may begin. */
+  readonly until: string;
+}
 
 /** The places among which none was free when a workflow was accepted, and how many waited for one before it. */
 export interface InFlightWait {

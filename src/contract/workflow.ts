@@ -26,7 +26,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { PolicyDecision } from "./policy.ts";
 import type { WorkflowStateName } from "./progress.ts";
-import type { InFlightWait, QueueStanding } from "./queue.ts";
+import type { Debounced, InFlightWait, QueueStanding } from "./queue.ts";
 import type { StepState, StepStatus } from "./step.ts";
 import { type Added, countItems, type ItemCounts, isGroupOver, roomIn, type StepGroup } from "./step-group.ts";
 import type { CapabilityUsage, ResourceRequest } from "./token.ts";
@@ -215,6 +215,10 @@ export interface WorkflowRecord {
   held: readonly string[] | null;
   /** The wait for a place among `limits.maxInFlight` with which it was accepted; null if it had one at once. */
   readonly in_flight: InFlightWait | null;
+  /** The wait for a newer request of its queue and key; null if it waits for none. */
+  readonly debounced: Debounced | null;
+  /** Whether it has superseded those that waited before it. */
+  has_superseded: boolean;
   /** Whether it waits in its queue, or has a place there; null before it has asked for one, and once it has ended. */
   place: QueueStanding["place"];
   /** The ISO instant since which it waits in its queue; null if it does not. */
@@ -387,10 +391,6 @@ export function waitRemindedAt({ phase, parked }: Pick<StepRecord, "phase" | "pa
   const due = phase === "parked" && parked !== null && "reminder" in parked ? parked.reminder?.due_at : null;
   return due == null ? Number.POSITIVE_INFINITY : Date.parse(due);
 }
-
-/** Returns when the work of an accepted workflow may begin, epoch ms; null if it has begun or may begin at once. */
-export const startOf = ({ state, start_at }: Pick<WorkflowRecord, "state" | "start_at">): number | null =>
-  state === "accepted" && start_at !== null ? Date.parse(start_at) : null;
 
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";

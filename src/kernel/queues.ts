@@ -30,15 +30,16 @@ export async function queuePlace(
   return entry === null ? free : store.queuePlace(record.tenant_id, record.workflow_id, entry, now());
 }
 
-/** Returns the other workflows in the queue of this one that came before it. */
+/** Returns the other workflows in the queue of this one that came before it, without those that it lets go on. */
 export async function queuedBefore(
   store: Pick<LedgerStore, "queueMembers">,
   record: WorkflowRecord,
 ): Promise<readonly string[]> {
   const entry = queueEntryOf(record);
   if (entry === null) return [];
-  const isBefore = ({ since, workflow_id }: QueueMember): boolean =>
-    since < entry.since || (since === entry.since && workflow_id < record.workflow_id);
+  const { debounced, workflow_id: own } = record;
+  const isBefore = ({ since, workflow_id, place }: QueueMember): boolean =>
+    (debounced === null || place !== "taken") && (since < entry.since || (since === entry.since && workflow_id < own));
   const members = await store.queueMembers(record.tenant_id, entry.line);
   return members.filter(isBefore).map(({ workflow_id }) => workflow_id);
 }

@@ -4,7 +4,8 @@
  *
  * 1.  A place is taken only while one is free for the workflow: the entry that would take another one is refused.
  * 2.  A line whose length is bounded holds a workflow from its first row on, so that requests see one another.
- * 3.  Where a rate bounds a line, the instants at which places were taken are kept for as long as they count.
+ * 3.  One that waits for newer requests is `upcoming`: those find it in the line, and it waits for no place yet.
+ * 4.  Where a rate bounds a line, the instants at which places were taken are kept for as long as they count.
  */
 import type { QueueRate } from "../contract/queue.ts";
 import type { StoredQueueLimits } from "../contract/queue-limits.ts";
@@ -15,7 +16,7 @@ type Id = string | number;
 export interface QueueEntry {
   /** The line among those of the tenant (`lineOf`). */
   readonly line: string;
-  readonly place: "waiting" | "taken";
+  readonly place: "waiting" | "taken" | "upcoming";
   readonly priority: number;
   /** Epoch ms. */
   readonly since: number;
@@ -51,7 +52,7 @@ export interface LinePage {
 }
 
 /** A workflow in a line. */
-export type QueueMember = Pick<QueueEntry, "since"> & { readonly workflow_id: string };
+export type QueueMember = Pick<QueueEntry, "since" | "place"> & { readonly workflow_id: string };
 
 export const mostCounted = 1000;
 
@@ -61,7 +62,7 @@ export interface QueueIndex {
   queuePlace(tenantId: Id, workflowId: string, entry: QueueEntry, now: number): Promise<QueuePlace>;
   /** Returns the next instant at which a rate lets one begin who waits now; epoch ms, null if there is none. */
   nextAdmission(now: number): Promise<number | null>;
-  /** Returns those who have a place in a line, then those who wait in it, in their order: `mostCounted` at most. */
+  /** Returns those who have a place in a line, then the others, in their order: `mostCounted` at most. */
   queueMembers(tenantId: Id, line: string): Promise<readonly QueueMember[]>;
   /** Returns the lines in which workflows of the tenant run or wait, with their numbers. */
   queueLines(tenantId: Id, page: LinePage): Promise<readonly LineCount[]>;

@@ -134,6 +134,19 @@ function addLineTests({ test, expect }: SuiteParts): void {
       [idOf(2), 7],
     ]);
     expect(await store.queueMembers("umbrella", bx.line)).toEqual([]);
+    // One that waits for newer requests is there to be found, and keeps nobody from a place.
+    await putAll(store, { 7: waiting(0, { ...line("c", ""), place: "upcoming" }), 8: waiting(9, line("c", "")) });
+    const inLine = (await store.queueMembers("acme", line("c", "").line)).map((member) => ({ ...member }));
+    expect(inLine).toEqual([
+      { workflow_id: idOf(7), since: 0, place: "upcoming" },
+      { workflow_id: idOf(8), since: 9, place: "waiting" },
+    ]);
+    expect(await counted({ name: "c" })).toEqual([
+      { ...line("c", ""), running: 0, waiting: 2, oldest: 0, concurrency: 2 },
+    ]);
+    expect(await store.queuePlace("acme", idOf(8), waiting(9, { ...line("c", ""), concurrency: 1 }), 0)).toEqual({
+      ...{ isFree: true, ahead: 0 },
+    });
     expect(await counted({ limit: 1, after: a.line })).toEqual([all[1]]);
     expect(await counted({ name: "a" })).toEqual(all.slice(0, 2));
     expect(await counted({ name: "b", after: ax.line })).toEqual([all[2]]);

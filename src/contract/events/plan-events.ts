@@ -8,7 +8,7 @@ import type { PrincipalRef } from "../gate-vote.ts";
 import type { Intent, Submission } from "../intent.ts";
 import type { KeptDrafts } from "../kept-draft.ts";
 import type { Plan, PlanStep } from "../plan.ts";
-import type { InFlightWait } from "../queue.ts";
+import type { Debounced, InFlightWait } from "../queue.ts";
 import { event } from "./event-row.ts";
 
 /** A request that was accepted. */
@@ -39,6 +39,8 @@ export interface IntentReceived {
   readonly start_at?: string;
   /** Absent if the workflow had a place among `limits.maxInFlight` when it was accepted. */
   readonly in_flight?: InFlightWait;
+  /** Absent if the workflow waits for no newer request. */
+  readonly debounced?: Debounced;
   /** The step that began the workflow as its child; absent if a request did. */
   readonly parent?: ParentLink;
   /** The part of another workflow's record that the workflow takes over; absent if it is no fork. */

@@ -101,6 +101,14 @@ export interface WorkflowQueued {
   readonly replaces?: readonly string[];
 }
 
+/** A workflow whose work begins once no newer request of its queue and key has come. */
+export interface WorkflowDebounced {
+  /** The ISO instant at which its work may begin. */
+  readonly until: string;
+  /** The workflows that waited before it and were cancelled, because it supersedes them. */
+  readonly replaces: readonly string[];
+}
+
 /** A message to the workflow; `follows` is the last step that was planned, absent while a plan is being made. */
 export interface InputAdded {
   readonly text: string;
@@ -200,6 +208,13 @@ export const workflowEvents = {
   WORKFLOW_UNPAUSED: event<WorkflowPaused>({ from: "person", to: "workflow", progress: true, transition: "unpaused" }),
   /** No place is free in its queue: nothing of it begins until it has one. */
   WORKFLOW_QUEUED: event<WorkflowQueued>({ from: "t4", to: "workflow", progress: true, transition: "queued" }),
+  /** It waits for a newer request, which supersedes it, until a time is over. */
+  WORKFLOW_DEBOUNCED: event<WorkflowDebounced>({
+    from: "t4",
+    to: "workflow",
+    progress: true,
+    transition: "debounced",
+  }),
   /** It has a place in its queue until it ends; `waited_ms` is 0 if one was free at once. */
   WORKFLOW_ADMITTED: event<{ readonly waited_ms: number }>({
     from: "t4",

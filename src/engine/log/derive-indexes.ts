@@ -16,6 +16,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { endpointCounter } from "../../contract/model-route.ts";
 import { eventClaim } from "../../contract/received-event.ts";
 import type { ScheduleDefinition, ScheduleEntry, ScheduleStanding } from "../../contract/schedule.ts";
+import { startOf } from "../../contract/work-start.ts";
 import {
   isAnyRunnable,
   isHeld,
@@ -24,7 +25,6 @@ import {
   parkedSteps,
   percentOf,
   type StepRecord,
-  startOf,
   type WorkflowRecord,
   waitRemindedAt,
 } from "../../contract/workflow.ts";

@@ -13,17 +13,20 @@ export function queueOf({ intent, in_flight }: Pick<WorkflowRecord, "intent" | "
 export function queueEntryOf(record: WorkflowRecord): QueueEntry | null {
   const queue = queueOf(record);
   if (queue === undefined) return null;
-  const { place, run_began_at, start_at } = record;
+  const { place, run_began_at, start_at, debounced } = record;
   const { priority, concurrency, rate, max_waiting: maxWaiting } = queue;
-  const since = Math.max(Date.parse(run_began_at), start_at === null ? 0 : Date.parse(start_at));
-  const entry: QueueEntry = { line: lineOf(queue), place: place ?? "waiting", priority, since, concurrency };
+  // One that supersedes others has their turn.
+  const joined = Math.max(Date.parse(run_began_at), start_at === null ? 0 : Date.parse(start_at));
+  const since = debounced === null || record.run > 1 ? joined : Date.parse(debounced.from);
+  const standing = place ?? (debounced === null ? "waiting" : "upcoming");
+  const entry: QueueEntry = { line: lineOf(queue), place: standing, priority, since, concurrency };
   return { ...entry, ...(rate !== undefined && { rate }), ...(maxWaiting !== undefined && { maxWaiting }) };
 }
 
 /**
  * Returns the entry that the index holds of a workflow. One that waits and that a person or a halt holds back leaves
  * its line, so that it keeps nobody waiting; it comes back to where it was. Where the length of the line is bounded, or
- * a request replaces those before it, a workflow is in the line from its first row on. The places among
+ * a request replaces or supersedes those before it, a workflow is in the line from its first row on. The places among
  * `limits.maxInFlight` are those of a process, which counts them itself: the index holds who waits for one.
  */
 export function indexedEntryOf(record: WorkflowRecord, begins: boolean): QueueEntry | null {
@@ -34,5 +37,7 @@ export function indexedEntryOf(record: WorkflowRecord, begins: boolean): QueueEn
   return entry !== null && begins ? { ...entry, begins } : entry;
 }
 
-const joinsAtOnce = ({ intent: { queue }, state, start_at }: WorkflowRecord): boolean =>
-  (queue?.max_waiting !== undefined || queue?.singleton === "replace") && state === "accepted" && start_at === null;
+function joinsAtOnce({ intent: { queue }, state, start_at, debounced }: WorkflowRecord): boolean {
+  const isSeen = queue?.max_waiting !== undefined || queue?.singleton === "replace" || debounced !== null;
+  return isSeen && state === "accepted" && start_at === null;
+}

@@ -67,14 +67,14 @@ export const queueStatements = (insert: Insert) =>
         SELECT line, at, workflow_id FROM queue_admissions WHERE until <= $1 FOR UPDATE SKIP LOCKED)`,
     deleteQueueEntries: "DELETE FROM queue_entries WHERE workflow_id = ANY($1)",
     lineMembers: `
-      SELECT workflow_id, since FROM queue_entries WHERE line = $1
+      SELECT workflow_id, place, since FROM queue_entries WHERE line = $1
       ORDER BY place, rank, since, workflow_id LIMIT $2`,
     countLines: `
       SELECT line, count(*) FILTER (WHERE place = 'taken') AS running,
-        count(*) FILTER (WHERE place = 'waiting') AS waiting, min(since) FILTER (WHERE place = 'waiting') AS oldest,
+        count(*) FILTER (WHERE place <> 'taken') AS waiting, min(since) FILTER (WHERE place <> 'taken') AS oldest,
         min(concurrency) AS concurrency
       FROM queue_entries WHERE line > $1 AND line < $2 GROUP BY line ORDER BY line LIMIT $3`,
-    countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
+    countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place <> 'taken'",
     lineAhead: `
       SELECT count(*) AS n FROM (
         SELECT 1 FROM queue_entries WHERE line = $1 AND place = 'waiting'

@@ -128,7 +128,8 @@ const tables = `
   CREATE INDEX grants_given ON grants (tenant_id, grant_id);
   CREATE INDEX grants_covering ON grants (tenant_id, operator, covers, grant_id);
 
-  -- The workflows that wait in a queue (place 'waiting') or have a place in it ('taken'). A lower rank comes first.
+  -- The workflows that wait in a queue (place 'waiting') or for newer requests ('upcoming'), or have a place ('taken').
+  -- A lower rank comes first.
   CREATE TABLE queue_entries (
     workflow_id TEXT PRIMARY KEY,
     tenant_id TEXT NOT NULL,

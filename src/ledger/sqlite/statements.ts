@@ -132,12 +132,13 @@ const texts = {
   dropAdmissions: "DELETE FROM queue_admissions WHERE until <= ?",
   lineAdmitted: "SELECT at FROM queue_admissions WHERE line = ? ORDER BY at DESC LIMIT ?",
   isAnyQueued: "SELECT EXISTS (SELECT 1 FROM queue_entries WHERE place = 'waiting') AS found",
-  countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
+  countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place <> 'taken'",
   lineMembers: `
-    SELECT workflow_id, since FROM queue_entries WHERE line = ? ORDER BY place, rank, since, workflow_id LIMIT ?`,
+    SELECT workflow_id, place, since FROM queue_entries WHERE line = ?
+    ORDER BY place, rank, since, workflow_id LIMIT ?`,
   countLines: `
     SELECT line, count(*) FILTER (WHERE place = 'taken') AS running,
-      count(*) FILTER (WHERE place = 'waiting') AS waiting, min(since) FILTER (WHERE place = 'waiting') AS oldest,
+      count(*) FILTER (WHERE place <> 'taken') AS waiting, min(since) FILTER (WHERE place <> 'taken') AS oldest,
       min(concurrency) AS concurrency
     FROM queue_entries WHERE line > ? AND line < ? GROUP BY line ORDER BY line LIMIT ?`,
   deleteQueueEntry: "DELETE FROM queue_entries WHERE workflow_id = ?",

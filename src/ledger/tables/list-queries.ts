@@ -63,7 +63,7 @@ const openGates = "(SELECT count(*) FROM gates AS g WHERE g.workflow_id = w.work
 const paused = `EXISTS (SELECT 1 FROM holds AS h WHERE h.workflow_id = w.workflow_id AND h.holder = '${heldByPause}')`;
 
 const queued = `EXISTS (
-  SELECT 1 FROM queue_entries AS q WHERE q.workflow_id = w.workflow_id AND q.place = 'waiting')`;
+  SELECT 1 FROM queue_entries AS q WHERE q.workflow_id = w.workflow_id AND q.place <> 'taken')`;
 
 /** In the words of SQLite; another store replaces them. */
 export const listOfHalts = "json_group_array(DISTINCT h.holder)";

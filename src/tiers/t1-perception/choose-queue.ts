@@ -4,7 +4,7 @@ import type { ParentLink } from "../../contract/child.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { fillKey, lineOf, type QueueRequest, type QueueTicket } from "../../contract/queue.ts";
+import { fillKey, lineOf, type QueuePolicy, type QueueRequest, type QueueTicket } from "../../contract/queue.ts";
 
 interface Asked {
   readonly capability: Pick<CapabilityDefinition, "intentType" | "queue">;
@@ -27,7 +27,15 @@ export function chooseQueue(asked: Asked): QueueTicket | undefined {
 
 /** Returns the queue of the capability. A request may give its priority there, and no other limit than its author's. */
 function queueOf({ capability: { intentType, queue }, inputs, wanted = {} }: Asked): QueueTicket {
-  const { name = intentType, key: template = "", concurrency = 1, priority = 0, rate, singleton } = queue ?? {};
+  const {
+    name = intentType,
+    key: template = "",
+    concurrency = 1,
+    priority = 0,
+    rate,
+    singleton,
+    debounce,
+  } = queue ?? {};
   const maxWaiting = singleton === undefined || singleton === "replace" ? queue?.maxWaiting : 0;
   const { priority: own = priority, ...others } = wanted;
   const named = Object.keys(others);
@@ -43,8 +51,12 @@ function queueOf({ capability: { intentType, queue }, inputs, wanted = {} }: Ask
     priority: own,
     ...(maxWaiting !== undefined && { max_waiting: maxWaiting }),
     ...(singleton !== undefined && { singleton }),
+    ...(debounce !== undefined && { debounce: debounceOf(debounce) }),
   };
 }
+
+const debounceOf = ({ ms, maxMs }: NonNullable<QueuePolicy["debounce"]>): NonNullable<QueueTicket["debounce"]> =>
+  maxMs === undefined ? { ms } : { ms, max_ms: maxMs };
 
 function ownQueue(wanted: QueueRequest | undefined): QueueTicket | undefined {
   if (wanted === undefined) return undefined;

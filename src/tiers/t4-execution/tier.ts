@@ -24,6 +24,7 @@ import { sharedOfWorkflow } from "../../engine/log/noted-turn.ts";
 import type { Command, GateCommand, Input } from "./decide/run/input.ts";
 import { oodaRef } from "./decide/run/run.ts";
 import type { Executor } from "./executor.ts";
+import { debounceOf } from "./perform/debounce-of.ts";
 import { acceptedOf, recallFirst, recallSingleton, type SubmissionStore } from "./perform/recall-submission.ts";
 
 export interface ExecutionTierOptions {
@@ -132,7 +133,13 @@ async function startWorkflow(
   const complexity = signal.tags["complexity"] ?? "simple";
   try {
     const waits = waitIn(await sendQuestion(runtime, t7.register, running, by));
-    const facts = { ...known, pipeline: String(pipeline), complexity, ...(waits !== null && { in_flight: waits }) };
+    const now = runtime.clock.now();
+    const debounced = intent.queue?.debounce && (await debounceOf(store, { ...intake, now }));
+    const facts = {
+      ...{ ...known, pipeline: String(pipeline), complexity },
+      ...(waits !== null && { in_flight: waits }),
+      ...(debounced != null && { debounced }),
+    };
     const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
     await mailbox.command((re) => ({ type: "begin", facts, re }));
   } catch (thrown) {

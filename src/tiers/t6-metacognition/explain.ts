@@ -115,6 +115,9 @@ const lines: EventReaders<string> = {
   WORKFLOW_QUEUED: ({ ahead, replaces = [] }) =>
     `no place was free in its queue, in which ${ahead} waited before it: nothing began until it had one` +
     (replaces.length === 0 ? "" : `; ${listed(replaces)} was cancelled to make way for it`),
+  WORKFLOW_DEBOUNCED: ({ until, replaces }) =>
+    `nothing began until ${until}, so that a newer request could supersede it` +
+    (replaces.length === 0 ? "" : `; ${listed(replaces)} was cancelled to make way for it`),
   WORKFLOW_ADMITTED: ({ waited_ms }) =>
     `it took a place in its queue${waited_ms === 0 ? " at once" : `, after it had waited ${waited_ms / 1000} s`}`,
   WORK_HELD: ({ halt_ids }, { step_id }) =>

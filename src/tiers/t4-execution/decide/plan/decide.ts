@@ -10,7 +10,8 @@
 
 import { type KernelError, KernelErrorException, raise } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
-import { isCancelled, isHeldBack, isTerminal, startOf, workflowNotFound } from "../../../../contract/workflow.ts";
+import { startOf } from "../../../../contract/work-start.ts";
+import { isCancelled, isHeldBack, isTerminal, workflowNotFound } from "../../../../contract/workflow.ts";
 import { errorOf } from "../../../../engine/actors/within.ts";
 import { dropHold } from "../call/admit-call.ts";
 import { handleEnd } from "../call/end-call.ts";
@@ -33,7 +34,7 @@ import { pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
 import { planWorkflow } from "./plan-workflow.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
 import { answerOfRollback, rollBack } from "./roll-back.ts";
-import { takePlace } from "./take-place.ts";
+import { requireWaiting, supersedeOthers, takePlace } from "./take-place.ts";
 import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
 
 /** Returns the input to decide. An answer to a forgotten question only wakes the workflow. */
@@ -118,6 +119,7 @@ function obey(run: Run, command: Command): unknown {
   if ("auth" in command) requireTenant(run, command.auth.tenant_id);
   switch (command.kind) {
     case "cancel":
+      if (command.if_waiting === true) requireWaiting(run);
       beginCancelling(run, command);
       return { workflow_id, status: stateOfCancel(run.log.record), correlation_id };
     case "rollback":
@@ -196,6 +198,7 @@ function endIfDue(run: Run): void {
 
 function goOn(run: Run): void {
   if (run.log.record.state === "cancelling") return goOnCancelling(run);
+  if (!supersedeOthers(run)) return;
   const start = startOf(run.log.record);
   if (start !== null && start > run.now && !isHeldBack(run.log.record)) return;
   // A plan that was asked for is recorded when its answer arrives, even while the workflow is held back.

@@ -74,6 +74,8 @@ export interface Order {
   readonly reason: string;
   /** Whether a cancellation undoes what was done. */
   readonly undo?: boolean | undefined;
+  /** True for a cancellation that is refused once the workflow has a place in its queue. */
+  readonly if_waiting?: boolean;
   readonly principal: Principal;
   readonly auth: AuthContext;
 }
