@@ -101,6 +101,24 @@ describe("a queue with a rate", () => {
   });
 });
 
+describe("a queue with a rate, and a workflow that is retried at once", () => {
+  it("counts each of its places, though they are taken at one instant", async () => {
+    fresh();
+    await using t = await open({ concurrency: 1, rate: { limit: 2, perMs: 1000 } });
+    const a = await order(t, "a");
+    calls.get("a")?.fail();
+    await t.clock.settle();
+    await t.kernel.retry(a, { ...testCaller, mode: "resume_failed_steps" });
+    await t.clock.settle();
+    await end(t, "a");
+    await order(t, "b");
+    expect(began).toEqual(["a", "a"]);
+    await t.clock.advance(1000);
+    await end(t, "b");
+    expect(began).toEqual(["a", "a", "b"]);
+  });
+});
+
 describe("a queue whose limits a person sets", () => {
   const admin = { ...testCaller, principal: { ...testCaller.principal, role: "admin" } };
   const setLimits = (t: TestKernel, limits: QueueLimits | null) =>

@@ -59,12 +59,12 @@ export const queueStatements = (insert: Insert) =>
     queueLimits: "SELECT record FROM queue_limits WHERE tenant_id = $1 AND coalesce($2::text, name) = name",
     insertAdmissions: insert(
       "queue_admissions",
-      "line text, at float8, until float8, workflow_id text",
+      "line text, at float8, until float8, workflow_id text, sequence bigint",
       "ON CONFLICT DO NOTHING",
     ),
     dropAdmissions: `
-      DELETE FROM queue_admissions WHERE (line, at, workflow_id) IN (
-        SELECT line, at, workflow_id FROM queue_admissions WHERE until <= $1 FOR UPDATE SKIP LOCKED)`,
+      DELETE FROM queue_admissions WHERE (line, at, workflow_id, sequence) IN (
+        SELECT line, at, workflow_id, sequence FROM queue_admissions WHERE until <= $1 FOR UPDATE SKIP LOCKED)`,
     deleteQueueEntries: "DELETE FROM queue_entries WHERE workflow_id = ANY($1)",
     lineMembers: `
       SELECT workflow_id, place, since FROM queue_entries WHERE line = $1

@@ -146,7 +146,8 @@ export const tables = `
     at float8 NOT NULL,
     until float8 NOT NULL,
     workflow_id ${id} NOT NULL,
-    PRIMARY KEY (line, at, workflow_id)
+    sequence bigint NOT NULL,
+    PRIMARY KEY (line, at, workflow_id, sequence)
   );
   CREATE INDEX queue_admissions_over ON queue_admissions (until);
 

@@ -14,7 +14,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 14;
+export const schemaVersion = 15;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -163,7 +163,8 @@ const tables = `
     at REAL NOT NULL,
     until REAL NOT NULL,
     workflow_id TEXT NOT NULL,
-    PRIMARY KEY (line, at, workflow_id)
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (line, at, workflow_id, sequence)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX queue_admissions_over ON queue_admissions (until);
 

@@ -128,7 +128,8 @@ const texts = {
       rate_limit = excluded.rate_limit, rate_per = excluded.rate_per, record = excluded.record`,
   queueLimits: "SELECT record FROM queue_limits WHERE tenant_id = ?1 AND coalesce(?2, name) = name",
   lineLimits: "SELECT concurrency, rate_limit, rate_per FROM queue_limits WHERE line_from < ?1 AND line_to > ?1",
-  insertAdmission: "INSERT OR IGNORE INTO queue_admissions (line, at, until, workflow_id) VALUES (?, ?, ?, ?)",
+  insertAdmission: `
+    INSERT OR IGNORE INTO queue_admissions (line, at, until, workflow_id, sequence) VALUES (?, ?, ?, ?, ?)`,
   dropAdmissions: "DELETE FROM queue_admissions WHERE until <= ?",
   lineAdmitted: "SELECT at FROM queue_admissions WHERE line = ? ORDER BY at DESC LIMIT ?",
   isAnyQueued: "SELECT EXISTS (SELECT 1 FROM queue_entries WHERE place = 'waiting') AS found",

@@ -35,14 +35,23 @@ interface PlannedLimits {
   readonly row: Row;
 }
 
+/** A place that was taken in a line with a rate. One workflow may take several at one instant: one for each run. */
+interface Admission {
+  readonly line: string;
+  readonly at: number;
+  readonly until: number;
+  readonly id: string;
+  /** The sequence of the row that took it. */
+  readonly sequence: number;
+}
+
 export class PlannedQueues {
   readonly #entries = new Map<string, Planned>();
   readonly #limits = new Map<string, PlannedLimits>();
   /** The limits of lines before the batch, as far as they were read. */
   readonly #limitsBefore = new Map<string, LineLimits | null>();
   /** The places that the batch has taken in lines with a rate. */
-  readonly #admitted: { readonly line: string; readonly at: number; readonly until: number; readonly id: string }[] =
-    [];
+  readonly #admitted: Admission[] = [];
 
   /**
    * Refuses an entry that takes a place that is not free, and one that would wait in a line that is full. A row that is
@@ -96,7 +105,8 @@ export class PlannedQueues {
     const limits = this.#limitsOf(line) ?? (before === undefined ? lineOf(line, 0).limits : before);
     const { rate_per } = boundsIn({ limits }, waitingOf(row.stream, entry));
     const counted = Math.max(rate_per ?? 0, entry.rate?.per_ms ?? 0);
-    if (counted > 0) this.#admitted.push({ line, at: now, until: now + counted, id: row.stream });
+    const { stream: id, first_sequence: sequence } = row;
+    if (counted > 0) this.#admitted.push({ line, at: now, until: now + counted, id, sequence });
   }
 
   /** Takes limits that a person has set in this batch. */
@@ -127,7 +137,7 @@ export class PlannedQueues {
           : [entryRow(tenant, lineText(tenant, entry.line), { ...waitingOf(id, entry), place: entry.place })],
       ),
       limits: [...this.#limits.values()].map(({ row }) => row),
-      admissions: this.#admitted.map(({ line, at, until, id }) => [line, at, until, id]),
+      admissions: this.#admitted.map(({ line, at, until, id, sequence }) => [line, at, until, id, sequence]),
       endedEntries: planned.flatMap(([id, { entry }]) => (entry === null ? [id] : [])),
     };
   }
