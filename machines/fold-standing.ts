@@ -14,6 +14,7 @@ export const newStanding = (): Standing => ({
   groups: new Map(),
   running: new Set(),
   moved: [],
+  succeeded: [],
   done: 0,
   total: 0,
 });
@@ -30,7 +31,9 @@ export function moveTo({ standing }: WorkflowRecord, step: StepRecord, state: St
   standing.moved.push(step_id);
   if (state === "running") standing.running.add(step_id);
   else standing.running.delete(step_id);
-  if (state !== "succeeded" || step.added !== null) return;
+  if (state !== "succeeded") return;
+  standing.succeeded.push(step_id);
+  if (step.added !== null) return;
   standing.done += weight;
   if (!standing.places.has(step_id)) standing.total += weight;
 }

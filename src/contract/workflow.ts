@@ -125,6 +125,8 @@ export interface Standing {
   readonly running: Set<string>;
   /** Each step whose state changed, in order: a view of the steps continues to read from its last index. */
   readonly moved: string[];
+  /** Each step that has succeeded, in order. One that succeeded again stands there once more. */
+  readonly succeeded: string[];
   /** The weight of the succeeded steps, and of all that count. */
   done: number;
   total: number;

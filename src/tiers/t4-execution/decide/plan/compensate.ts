@@ -38,7 +38,7 @@ export function stepsToUndo(record: WorkflowRecord): readonly string[] {
   const seen = new Set<string>();
   const isFirst = (id: string): boolean => !seen.has(id) && seen.add(id) === seen;
   const found: string[] = [];
-  for (const id of standing.moved.toReversed()) {
+  for (const id of standing.succeeded.toReversed()) {
     const step = steps.get(id);
     if (step?.state !== "succeeded" || !isFirst(id)) continue;
     if (step.step.pivot === true) break;
