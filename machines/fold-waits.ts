@@ -19,9 +19,9 @@ export const waitHandlers: { readonly [T in WaitEvents]: Handler<T> } = {
   EVENT_PASSED_OVER(record, { event_id }, meta) {
     stepOf(record, meta)?.passed.push(event_id);
   },
-  INPUT_ADDED(record, { text, principal, follows }) {
+  INPUT_ADDED(record, { text, principal, follows, input_id }) {
     addRequester(record, principal);
-    record.inputs = [...record.inputs, { text, author: { type: principal.type, id: principal.id }, follows }];
+    record.inputs = [...record.inputs, { text, author: { type: principal.type, id: principal.id }, follows, input_id }];
   },
 };
 

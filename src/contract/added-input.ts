@@ -26,3 +26,10 @@ export interface AddedInput {
   /** The last step that was planned before the message; null if it came before the first plan. */
   readonly follows: string | null;
 }
+
+/** A message in the record of its workflow; `follows` is absent until the plan is there that was being made. */
+export interface KeptInput extends Pick<AddedInput, "text" | "author"> {
+  readonly follows?: string | null | undefined;
+  /** The id of its request; absent in older ledgers. */
+  readonly input_id?: string | undefined;
+}

@@ -5,7 +5,7 @@
  * 1.  Everything here can be rebuilt from the workflow's events alone.
  */
 import type { ActionRecord } from "./action.ts";
-import type { AddedInput } from "./added-input.ts";
+import type { KeptInput } from "./added-input.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ChildEnd, ParentLink } from "./child.ts";
 import type { Compensated } from "./compensation.ts";
@@ -151,10 +151,7 @@ export interface WorkflowRecord {
   readonly forks: string[];
   /** Whether its first event names those who requested the work that it repeats. */
   readonly knowsLineage: boolean;
-  /**
-   * Those who requested the work, oldest first: who submitted, regenerated, retried or edited it, here and in the
-   * repeated workflows.
-   */
+  /** Those who requested the work, oldest first, here and in the repeated workflows: also who retried or edited it. */
   requesters: readonly PrincipalRef[];
   readonly pipeline: string;
   /** The steps that are made anew, in a workflow that repeats another one's work. */
@@ -178,7 +175,7 @@ export interface WorkflowRecord {
   plans: Plan[];
   round: number;
   /** Messages that were added, oldest first; without `follows` until the plan is there that was being made. */
-  inputs: readonly (Omit<AddedInput, "follows"> & { readonly follows?: string | null | undefined })[];
+  inputs: readonly KeptInput[];
   run: number;
   draft_version: number;
   steps: Map<string, StepRecord>;

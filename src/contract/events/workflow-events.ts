@@ -109,11 +109,16 @@ export interface WorkflowDebounced {
   readonly replaces: readonly string[];
 }
 
-/** A message to the workflow; `follows` is the last step that was planned, absent while a plan is being made. */
+/**
+ * A message to the workflow, with the id of its request; `follows` is the last step that was planned, absent while a
+ * plan is being made.
+ */
 export interface InputAdded {
   readonly text: string;
   readonly principal: Principal;
   readonly follows?: string | null;
+  /** Rows of earlier releases lack it. */
+  readonly input_id?: string;
 }
 
 export const workflowEvents = {

@@ -49,7 +49,7 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
       resume: ({ workflow_id, auth, principal, reason = "resumed by request" }, visit) =>
         commanding(workflow_id, visit, { kind: "resume", auth, principal, reason: String(reason) }),
       addInput: ({ workflow_id, auth, principal, text }, visit) =>
-        commanding(workflow_id, visit, { kind: "input", auth, principal, text }),
+        commanding(workflow_id, visit, { kind: "input", auth, principal, text, input_id: visit.signal.id }),
       retry: ({ workflow_id, auth, principal, mode, step_ids, feedback }, visit) =>
         commanding(workflow_id, visit, { kind: "retry", auth, principal, mode, step_ids, feedback }),
       pivot: ({ workflow_id, objective }, visit) =>

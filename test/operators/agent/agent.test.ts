@@ -3,9 +3,10 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineCapability, defineOperator, definePolicySet } from "../../../src/index.ts";
 import { defineAgent } from "../../../src/packages/operators/llm/index.ts";
+import type { LedgerStore } from "../../../src/ports/ledger-store.ts";
 import { createTestKernel, memoryLedger } from "../../../src/testing/index.ts";
 import { payloads } from "../../execution/flow.ts";
-import { refusalOf } from "../../fixtures.ts";
+import { eventsOf, refusalOf } from "../../fixtures.ts";
 import { modelThat, says } from "../../routing/model-fixture.ts";
 import { ann, begin, shop } from "./shop.ts";
 import { talking, wants } from "./talk.ts";
@@ -105,6 +106,23 @@ describe("an agent", () => {
     expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
     const late = t.kernel.addInput(workflow_id, { ...ann, text: "hello?" });
     await expect(late).rejects.toMatchObject({ error: { code: "T4_WORKFLOW_CONFLICT" } });
+  });
+
+  it("adds a message once whose row was written before its process lost the lease", async () => {
+    const under = memoryLedger();
+    let isLost = false;
+    const append: LedgerStore["append"] = async (batch) => {
+      const receipts = await under.append(batch);
+      if (isLost || !batch.some(({ row }) => row.body?.includes("INPUT_ADDED"))) return receipts;
+      isLost = true;
+      return batch.map(() => ({ ok: false, reason: "fenced" }));
+    };
+    const { opened } = talking([payTurn, says("It is paid.")], { kernel: { ledger: { ...under, append } } });
+    await using t = await opened;
+    const { workflow_id } = await begin(t);
+    expect(await t.kernel.addInput(workflow_id, { ...ann, text: "B-8 too" })).toMatchObject({ status: "received" });
+    const events = await eventsOf(t, workflow_id);
+    expect([isLost, events.filter(({ event_type }) => event_type === "INPUT_ADDED").length]).toEqual([true, 1]);
   });
 
   it("takes another turn for a message that came while it gave its answer, and none after its last", async () => {

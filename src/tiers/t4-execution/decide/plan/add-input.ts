@@ -2,7 +2,9 @@
  * Messages to a workflow under way: each is an event, which the next plan is made with.
  *
  * 1.  A message ends no wait and decides no gate: the plan function is given it when the next plan is made.
- * 2.  One that comes while a plan is made stands behind that plan, which does not know it.
+ * 2.  A message that is in the record is not added again: its row may be written, and its answer be given anew after
+ *     the process has lost its lease.
+ * 3.  One that comes while a plan is made stands behind that plan, which does not know it.
  */
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
@@ -14,23 +16,28 @@ import { oodaRef, type Run } from "../run/run.ts";
 /** The messages that one workflow takes. */
 const maxInputs = 100;
 
+interface Message {
+  readonly text: string;
+  readonly principal: Principal;
+  /** The id of the request; absent in rows of earlier releases. */
+  readonly input_id?: string;
+}
+
 /**
  * Notes a message. @throws KernelErrorException T4_WORKFLOW_CONFLICT for a workflow that has ended, or is ending;
  * T4_INPUT_NOT_TAKEN for one that has made its last plan, or has taken as many as it may.
  */
-export function addInput(
-  run: Run,
-  { text, principal }: { readonly text: string; readonly principal: Principal },
-): void {
+export function addInput(run: Run, { text, principal, input_id }: Message): void {
   const { record } = run.log;
   const { state, plan, inputs, compensating } = record;
+  if (input_id !== undefined && inputs.some((one) => one.input_id === input_id)) return;
   if (isTerminal(state) || isCancelled(state) || compensating !== null)
     raise(kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow takes no message`, inputRef, { detail: { state } }));
   if (plan !== null && plan.direct_response !== null) refuse("it has given its answer");
   if (inputs.length >= maxInputs) refuse(`it has taken ${maxInputs} messages`);
   const isPlanning = run.scopes.hasBegun("plan");
   const follows = isPlanning ? {} : { follows: [...record.standing.planned].at(-1) ?? null };
-  run.log.note(draft("INPUT_ADDED", { text, principal, ...follows }));
+  run.log.note(draft("INPUT_ADDED", { text, principal, ...follows, ...(input_id !== undefined && { input_id }) }));
 }
 
 const inputRef = oodaRef("add_input");

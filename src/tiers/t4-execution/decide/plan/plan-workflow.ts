@@ -116,7 +116,7 @@ function situationOf(record: WorkflowRecord, round: number, objective: string | 
       .map((s) => ({ step_id: s.step.step_id, ...failureOf(record, s), ...changeOf(record, s) })),
     ...(round > 0 && { used: usedOf(record) }),
     objective,
-    ...(record.inputs.length > 0 && { inputs: record.inputs.filter(isPlaced) }),
+    ...(record.inputs.length > 0 && { inputs: record.inputs.flatMap(placedInput) }),
   };
 }
 
@@ -130,8 +130,9 @@ function usedOf({ actions }: WorkflowRecord) {
   return { tokens, money };
 }
 
-/** Returns whether the place of a message is known: no plan was being made when it came, or that plan is there. */
-const isPlaced = (one: WorkflowRecord["inputs"][number]): one is AddedInput => one.follows !== undefined;
+/** Returns a message whose place is known: no plan was being made when it came, or that plan is there. */
+const placedInput = ({ text, author, follows }: WorkflowRecord["inputs"][number]): readonly AddedInput[] =>
+  follows === undefined ? [] : [{ text, author, follows }];
 
 /** Returns the code and the message of a step that failed or was rejected, with the comment of the person. */
 function failureOf({ gates }: WorkflowRecord, { step, error, output }: StepRecord) {

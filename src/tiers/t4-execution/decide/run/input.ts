@@ -83,8 +83,14 @@ export interface Order {
 /** A command on the workflow as a whole. Without `auth` it comes from the kernel itself. */
 export type Command =
   | Order
-  /** A message of a person. */
-  | { readonly kind: "input"; readonly text: string; readonly principal: Principal; readonly auth: AuthContext }
+  /** A message of a person. Rows of earlier releases lack its id. */
+  | {
+      readonly kind: "input";
+      readonly text: string;
+      readonly principal: Principal;
+      readonly auth: AuthContext;
+      readonly input_id?: string;
+    }
   | {
       readonly kind: "retry";
       readonly mode: "resume_failed_steps" | "regenerate";
