@@ -22,6 +22,9 @@ export const callerOf = (n: number) => {
 /** Who decides at a gate is told that this process cannot run it, and no less. */
 const unknown: ReadonlySet<string> = new Set(["T4_OPERATOR_UNKNOWN", "T1_NORMALIZE_UNKNOWN_INTENT"]);
 
+/** A process that does not know a package takes no message to its work, and neither retries nor forks it. */
+const isDeciding = (what: string): boolean => !/^(retry|fork|message)/.test(what);
+
 interface Asking {
   readonly process: SimulatedProcess;
   readonly what: string;
@@ -40,7 +43,7 @@ export function ask(
     (thrown: unknown) => {
       if (!(thrown instanceof KernelErrorException)) stage.broken.push(`refusal without a code: ${what}: ${thrown}`);
       else stage.world.mark(`${what} ${thrown.error.code}`);
-      if (thrown instanceof KernelErrorException && !what.startsWith("retry") && unknown.has(thrown.error.code))
+      if (thrown instanceof KernelErrorException && isDeciding(what) && unknown.has(thrown.error.code))
         stage.broken.push(`runnable: ${what}: ${thrown.message}`);
       if (thrown instanceof KernelErrorException && thrown.error.code === "T0_TIER_CRASHED")
         stage.broken.push(`crashed: ${what}: ${thrown.message}`);

@@ -20,4 +20,14 @@ export const drawBases = {
   undo: 1_200_001,
   /** Queues in which workflows and their children wait for a place. */
   queues: 1_300_001,
+  /** Forks and rollbacks, in stories that are kept short, and what happens after all work has ended. */
+  forks: 1_400_001,
+  /** Gates that ask one group after another, or one of each. */
+  stages: 1_400_001,
+  /** Rates, singletons, rooms for those who wait, and limits that a person sets. */
+  queueLimits: 1_400_001,
+  /** Waits with one-time addresses and reminders. */
+  tokens: 1_400_001,
+  /** Messages of people to work under way. */
+  messages: 1_400_001,
 } as const;

@@ -6,11 +6,14 @@ import { findGate, foretell, otherWordOn, sayAgain, sayAt, wordOn } from "./say.
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
 import { endChild, retryChild } from "./story-children.ts";
+import { fork, rollback } from "./story-forks.ts";
 import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
+import { addMessage } from "./story-messages.ts";
 import { halt, lift, order } from "./story-orders.ts";
-import { queuedAs } from "./story-queues.ts";
+import { limitQueue, queuedAs } from "./story-queues.ts";
 import { speakTogether } from "./story-throng.ts";
+import { answer } from "./story-tokens.ts";
 import { emit } from "./story-waits.ts";
 
 const spans = [1, 50, 300, 1_000, 1_000, 3_000, 5_000, 11_000, 25_000] as const;
@@ -134,6 +137,11 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   emit,
   halt,
   lift,
+  fork,
+  rollback,
+  limit_queue: limitQueue,
+  answer,
+  message: addMessage,
   crash: (stage, { how, by }, process) => {
     if (how % 3 > 0) process.faults.plan("crash", how % 2 === 0 ? "before" : "after", by % 4);
     else crash(stage, process);

@@ -1,4 +1,5 @@
 /** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
+import { isPartFilled } from "../../machines/quorum.ts";
 import { type Gate, isOpenGate } from "../../src/contract/gate.ts";
 import { parkedSteps, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import { letRun } from "../../src/testing/let-run.ts";
@@ -166,6 +167,11 @@ async function decideOne(stage: Stage, { last, gate, round }: Deciding): Promise
   for (const [i, principal] of deciders.entries()) {
     const shown = await find(stage, last, gate);
     if (shown === undefined) return refusals;
+    // Whoever has voted in a stage has no vote in the next one.
+    if (isPartFilled(shown, principal.role)) {
+      refusals.push("another approval of this part adds nothing");
+      continue;
+    }
     const varied = i === 0 ? stage.story.seed + round + gate_id.length : 3;
     // What policy denies as of now is approved by nobody, and rejected by who decides next.
     const isDenied = refusals.at(-1)?.includes("policy denies this call now") === true;

@@ -25,6 +25,7 @@ const begins: ReadonlySet<string> = new Set([
   "GATE_EXPIRED",
   "GATE_ESCALATED",
   "GATE_REMINDED",
+  "WAIT_REMINDED",
 ]);
 
 export function judgeOrders({ durable }: OutsideWorld): readonly string[] {

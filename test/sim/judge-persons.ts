@@ -40,7 +40,12 @@ const placeOf = ({ workflow_id, step_id }: LedgerEvent): string => `${workflow_i
 
 /** The workflow whose askers this one's are: that which it does again, where it begins. */
 const askedIn = ({ event_type: type, workflow_id, payload }: LedgerEvent): string | null =>
-  type === "INTENT_RECEIVED" ? ((payload["regenerated_from"] as string | null) ?? null) : workflow_id;
+  type === "INTENT_RECEIVED" ? (beforeOf(payload) ?? null) : workflow_id;
+
+/** The workflow that one does again, or takes over from. */
+const beforeOf = (payload: LedgerEvent["payload"]): string | null | undefined =>
+  (payload["fork"] as { readonly workflow_id: string } | undefined)?.workflow_id ??
+  (payload["regenerated_from"] as string | null);
 
 const seatsOf = ({
   advisory,
@@ -55,10 +60,12 @@ const principalOf = ({ payload: { principal } }: LedgerEvent): People =>
 const isEdit = ({ event_type: type, payload }: LedgerEvent): boolean =>
   type === "GATE_REVISED" && payload["cause"] === "edit";
 
+const asking: ReadonlySet<string> = new Set(["WORKFLOW_RESTARTED", "WORKFLOW_RESUMED", "INPUT_ADDED"]);
+
 function asksBy(event: LedgerEvent): People {
   const { event_type: type } = event;
   if (type === "INTENT_RECEIVED") return [payloadOf(event, type).intent.actor];
-  return type === "WORKFLOW_RESTARTED" || type === "WORKFLOW_RESUMED" || isEdit(event) ? principalOf(event) : [];
+  return asking.has(type) || isEdit(event) ? principalOf(event) : [];
 }
 
 /** Who takes a seat by this event, or changes what is decided on; nobody where none does. */

@@ -7,13 +7,15 @@
  *     theirs. One that is paused or held keeps nobody waiting.
  * 3.  Nothing of a workflow is planned or called before it has a place. A retry names the steps that it runs again, and
  *     then waits.
- * 4.  Once nothing moves any more, nobody waits while a place is free.
+ * 4.  A request is accepted if it may take a place, or fewer wait than may; a singleton that refuses others lets none
+ *     wait. One that replaces others begins once each of them has ended or is being cancelled.
+ * 5.  Once nothing moves any more, nobody waits while a place is free.
  */
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import { lineOf, type QueueTicket } from "../../src/contract/queue.ts";
 import type { QueueLimits } from "../../src/contract/queue-limits.ts";
-import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+import { isCancelled, isTerminal, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { OutsideWorld } from "./outside-world.ts";
 
 type Records = ReadonlyMap<string, WorkflowRecord | null>;
@@ -38,8 +40,9 @@ const ends: ReadonlySet<string> = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_FAILE
 export function judgeQueues({ durable }: Pick<OutsideWorld, "durable">): readonly string[] {
   const records = new Map<string, WorkflowRecord | null>();
   const taken: Taken = new Map();
-  const admitted = new Map<string, number[]>();
+  const admitted = new Admissions();
   const limits: SetLimits = new Map();
+  const replaced = new Map<string, readonly string[]>();
   const failures: string[] = [];
   for (const { event } of durable) {
     const { workflow_id: id } = event;
@@ -47,9 +50,10 @@ export function judgeQueues({ durable }: Pick<OutsideWorld, "durable">): readonl
       const order = payloadOf(event, "QUEUE_LIMITS_SET");
       limits.set(order.name, order.limits);
       // A rate counts the admissions since it was set.
-      if (order.limits?.rate != null) for (const line of [...admitted.keys()]) admitted.delete(line);
+      if (order.limits?.rate != null) admitted.forget(order.name);
     }
     if (id === null) continue;
+    if (event.event_type === "WORKFLOW_QUEUED") replaced.set(id, payloadOf(event, "WORKFLOW_QUEUED").replaces ?? []);
     const record = records.get(id) ?? null;
     const ticket = record?.intent.queue;
     if (record !== null && ticket !== undefined) {
@@ -59,14 +63,45 @@ export function judgeQueues({ durable }: Pick<OutsideWorld, "durable">): readonl
         records,
         taken,
         admitted,
+        replaced: replaced.get(id) ?? [],
       });
       if (why !== null) failures.push(`queue: ${why} (${event.event_type} of ${id} at ${event.sequence})`);
-      if (event.event_type === "WORKFLOW_ADMITTED") take(event, lineOf(ticket), { taken, admitted });
+      if (event.event_type === "WORKFLOW_ADMITTED") {
+        taken.set(id, lineOf(ticket));
+        admitted.add(Date.parse(event.timestamp), ticket, boundsOf(ticket, limits).rate);
+      }
     }
+    const full = record === null ? judgeAccepted(event, { records, taken, limits }) : null;
+    if (full !== null) failures.push(`queue: ${full} (${id})`);
     if (ends.has(event.event_type)) taken.delete(id);
     records.set(id, foldWorkflow(record, event));
   }
   return failures;
+}
+
+/**
+ * The instants at which places were taken that a rate counts. A process whose clock is ahead takes those for over whose
+ * time is over by its clock.
+ */
+class Admissions {
+  #counted: { readonly name: string; readonly line: string; readonly at: number; readonly until: number }[] = [];
+
+  add(at: number, ticket: QueueTicket, rate: QueueTicket["rate"]): void {
+    const per = Math.max(rate?.per_ms ?? 0, ticket.rate?.per_ms ?? 0);
+    if (per === 0) return;
+    this.#counted = this.#counted.filter(({ until }) => until > at);
+    this.#counted.push({ name: ticket.name, line: lineOf(ticket), at, until: at + per });
+  }
+
+  /** Returns the instants of a line, the newest first. */
+  of(line: string): readonly number[] {
+    const own = this.#counted.filter((one) => one.line === line);
+    return own.map(({ at }) => at).sort((a, b) => b - a);
+  }
+
+  forget(name: string): void {
+    this.#counted = this.#counted.filter((one) => one.name !== name);
+  }
 }
 
 interface Standing {
@@ -74,8 +109,9 @@ interface Standing {
   readonly ticket: QueueTicket;
   readonly records: Records;
   readonly taken: Taken;
-  /** The instants of the admissions of each line, in their order. */
-  readonly admitted: ReadonlyMap<string, number[]>;
+  readonly admitted: Admissions;
+  /** The workflows that it replaces. */
+  readonly replaced: readonly string[];
 }
 
 function boundsOf(
@@ -86,17 +122,35 @@ function boundsOf(
   return { ...others, rate: set === undefined ? rate : (set ?? undefined) };
 }
 
-function take({ workflow_id, timestamp }: LedgerEvent, line: string, { taken, admitted }: Taking): void {
-  taken.set(workflow_id as string, line);
-  admitted.set(line, [...(admitted.get(line) ?? []), Date.parse(timestamp)]);
-}
-
-interface Taking {
+interface Accepting {
+  readonly records: Records;
   readonly taken: Taken;
-  readonly admitted: Map<string, number[]>;
+  readonly limits: SetLimits;
 }
 
-function judgeEvent(event: LedgerEvent, { record, ticket, records, taken, admitted }: Standing): string | null {
+/** A request is accepted only if somebody may still wait, or a place is free. */
+function judgeAccepted(event: LedgerEvent, { records, taken, limits }: Accepting): string | null {
+  const ticket = event.event_type === "INTENT_RECEIVED" ? payloadOf(event, "INTENT_RECEIVED").intent.queue : undefined;
+  if (ticket?.max_waiting === undefined) return null;
+  const line = lineOf(ticket);
+  const { concurrency = ticket.concurrency } = boundsOf(ticket, limits);
+  const running = [...taken].filter(([, of]) => of === line).length;
+  const waiting = [...records.values()].filter((one) => one !== null && isInLine(one, line)).length;
+  return running < concurrency || waiting < ticket.max_waiting
+    ? null
+    : `it is accepted while ${waiting} of ${ticket.max_waiting} wait, and ${running} of ${concurrency} run`;
+}
+
+const isInLine = ({ intent, state, place, paused, held }: WorkflowRecord, line: string): boolean =>
+  intent.queue !== undefined &&
+  lineOf(intent.queue) === line &&
+  !isTerminal(state) &&
+  place !== "taken" &&
+  paused === null &&
+  held === null;
+
+function judgeEvent(event: LedgerEvent, standing: Standing): string | null {
+  const { record, ticket, records, taken, admitted, replaced } = standing;
   const { event_type, workflow_id } = event;
   if (begins.has(event_type) && !(event_type === "PLAN_CREATED" && record.plan !== null))
     return taken.has(workflow_id as string) || record.compensating !== null ? null : "it begins without a place";
@@ -104,8 +158,10 @@ function judgeEvent(event: LedgerEvent, { record, ticket, records, taken, admitt
   const line = lineOf(ticket);
   const others = [...taken].filter(([id, of]) => of === line && id !== workflow_id).length;
   if (others >= ticket.concurrency) return `it takes a place beside ${others} of ${ticket.concurrency}`;
+  const left = replaced.find((id) => !isLeaving(records.get(id)));
+  if (left !== undefined) return `it replaces ${left}, which goes on`;
   const { rate } = ticket;
-  const before = (admitted.get(line) ?? []).at(-(rate?.limit ?? 0));
+  const before = rate === undefined ? undefined : admitted.of(line)[rate.limit - 1];
   if (rate !== undefined && before !== undefined && Date.parse(event.timestamp) - before < rate.per_ms)
     return `it takes a place ${Date.parse(event.timestamp) - before} ms after the ${rate.limit}th before it`;
   const own = waitingOf(record) as Waiting;
@@ -114,6 +170,9 @@ function judgeEvent(event: LedgerEvent, { record, ticket, records, taken, admitt
     ? null
     : `it takes a place beside ${others} of ${ticket.concurrency}, before ${ahead.map(({ id }) => id)}`;
 }
+
+const isLeaving = (record: WorkflowRecord | null | undefined): boolean =>
+  record == null || isTerminal(record.state) || isCancelled(record.state);
 
 const isBefore = (one: Waiting, other: Waiting): boolean => {
   const order = other.priority - one.priority || one.since - other.since;
@@ -136,13 +195,20 @@ const waitingIn = (records: Records): readonly Waiting[] =>
   );
 
 /** Returns the queues in which somebody waits and a place is free, as the ledger has them now. */
-export function findIdle({ records }: Pick<OutsideWorld, "records">): readonly string[] {
+export function findIdle({ records, durable }: Pick<OutsideWorld, "records" | "durable">): readonly string[] {
+  const limits: SetLimits = new Map();
+  for (const { event } of durable) {
+    if (event.event_type !== "QUEUE_LIMITS_SET") continue;
+    const order = payloadOf(event, "QUEUE_LIMITS_SET");
+    limits.set(order.name, order.limits);
+  }
   const all = [...records.values()].filter((record) => record?.intent.queue !== undefined) as WorkflowRecord[];
   const waiting = new Set(waitingIn(records).map(({ line }) => line));
   return [...waiting].flatMap((line) => {
     const own = all.filter(({ intent }) => lineOf(intent.queue as QueueTicket) === line);
     const running = own.filter(({ place }) => place === "taken").length;
-    const { concurrency = 0 } = own[0]?.intent.queue ?? {};
+    const ticket = own[0]?.intent.queue as QueueTicket;
+    const { concurrency = ticket.concurrency } = boundsOf(ticket, limits);
     return running < concurrency ? [`idle: ${running} of ${concurrency} run in ${line}, and somebody waits`] : [];
   });
 }

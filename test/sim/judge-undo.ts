@@ -60,6 +60,12 @@ function judgeEvent(event: LedgerEvent, before: Before, known: Known): string | 
       const expected = undoableIn(before, known);
       return isDeepStrictEqual(steps, expected) ? null : `undo: ${steps} and not ${expected} are to be undone`;
     }
+    case "WORKFLOW_ROLLING_BACK": {
+      const { steps } = payloadOf(event, "WORKFLOW_ROLLING_BACK");
+      const expected = undoableIn(before, known).filter((id) => resolutionOf(record, id) !== "undone");
+      if (!isTerminal(record.state)) return `undo: it is rolled back while it is ${record.state}`;
+      return isDeepStrictEqual(steps, expected) ? null : `undo: ${steps} and not ${expected} are to be rolled back`;
+    }
     case "STEP_STARTED":
       return isUndoing(event.step_id ?? "") ? judgeBegin(String(event.step_id), record, known) : null;
     case "WORKFLOW_FAILED":
@@ -102,9 +108,10 @@ function hasUndoableChild({ child }: StepRecord, known: Known): boolean {
 }
 
 /** Returns what a step's undo has come to: it is undone or stays as a person has said; null if neither is known. */
-function resolutionOf({ steps, gates }: WorkflowRecord, of: string): "undone" | "left" | null {
+function resolutionOf({ steps, gates, compensating }: WorkflowRecord, of: string): "undone" | "left" | null {
   const tries = [...steps.values()].filter(({ added }) => added?.as === "undo" && added.of === of);
-  const last = tries.at(-1);
+  // A rollback tries anew what people had left as it was.
+  const last = tries.slice(compensating?.attempts?.[of] ?? 0).at(-1);
   if (last === undefined) return null;
   if (last.state === "succeeded") return "undone";
   const asked = [...steps.values()].find(({ added }) => added?.as === "question" && added.of === last.step.step_id);

@@ -47,6 +47,7 @@ function judgeEvent(seen: Seen, event: LedgerEvent, place: number): string | nul
   if (step?.parked?.source !== "event") return null;
   const resumed = payloadOf(event, "STEP_RESUMED");
   if (resumed.by === "event") return judgeTaking(seen, step, resumed.event);
+  if (resumed.by !== "time") return null;
   const before = seen.began.get(`${workflow_id} ${step_id}`) ?? 0;
   const lost = [...seen.received.values()].find(
     (one) => one.place < before && !seen.taken.has(one.event_id) && fits(step, one) && one.expires_at > event.timestamp,

@@ -17,8 +17,9 @@ import { OutsideWorld } from "./outside-world.ts";
 import { postgresLike } from "./postgres-like.ts";
 import { powerCutStore } from "./power-cut.ts";
 import { openProcess, type SimulatedProcess } from "./simulated-process.ts";
-import type { Story } from "./story.ts";
+import type { Action, Story } from "./story.ts";
 import { releaseOf } from "./story-deploy.ts";
+import type { Messages } from "./story-messages.ts";
 
 /** What a story came to. `failure` begins with the law that was broken; null where all hold. */
 export interface Played {
@@ -38,6 +39,8 @@ export class Stage {
   readonly workflows: string[] = [];
   /** The ids of events from outside that were answered. */
   readonly sent: string[] = [];
+  /** The messages to work under way. */
+  readonly messages: Messages = new Map();
   /** What a person asked of a process and has no answer to. */
   readonly asked = new Map<Promise<unknown>, { readonly what: string; readonly process: SimulatedProcess }>();
   readonly broken: string[] = [];
@@ -172,7 +175,12 @@ export async function playStory(story: Story): Promise<Played> {
 
 async function live(stage: Stage): Promise<void> {
   for (let i = 0; i < stage.story.processes; i += 1) await stage.open(i * 700);
-  for (const action of stage.story.actions) {
+  await act(stage, stage.story.actions);
+}
+
+/** These happen, one after another. */
+async function act(stage: Stage, actions: readonly Action[]): Promise<void> {
+  for (const action of actions) {
     await happen(stage, action);
     await letRun();
     stage.sweep();
@@ -181,7 +189,12 @@ async function live(stage: Stage): Promise<void> {
 }
 
 async function endStory(stage: Stage): Promise<string | null> {
-  const last = await heal(stage);
+  let last = await heal(stage);
+  const { encore } = stage.story;
+  if (encore.length > 0 && last !== null && stage.broken.length + stage.world.broken.length === 0) {
+    await act(stage, encore);
+    last = await heal(stage);
+  }
   const failure = stage.world.broken[0] ?? stage.broken[0] ?? (await judge(stage, last));
   return failure ?? stage.broken[0] ?? null;
 }

@@ -29,9 +29,16 @@ interface Signs extends Signing {
   readonly nonce: string;
 }
 
+/** Returns the part and the stage for which a person's vote counts, as the gate shows them to that person. */
+function seatOf({ quorum, stage }: Gate, { principal }: Signing): NonNullable<Signing["seat"]> {
+  const { role } = principal as { readonly role?: string };
+  const part = quorum?.of === undefined ? undefined : role;
+  return { ...(part !== undefined && { part }), ...(stage !== undefined && { stage }) };
+}
+
 /** The same words with the same nonce are the same signature. */
 export async function signWord(world: OutsideWorld, gate: Gate, { key, ...signing }: Signs): Promise<string> {
-  const signature = await signApproval(gate, { ...signing, key: keyOf(key).secret });
+  const signature = await signApproval(gate, { ...signing, seat: seatOf(gate, signing), key: keyOf(key).secret });
   if (key === signing.principal.id) world.signed.set(signature, key);
   return signature;
 }

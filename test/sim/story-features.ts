@@ -75,6 +75,10 @@ export interface Features {
   readonly childSteps: readonly StoryStep[];
   /** The queues of its workflows and of their children; null if all may run at once. */
   readonly queues: StoryQueues | null;
+  /** Whether people may add messages to its workflows. */
+  readonly takesInput: boolean;
+  /** What happens after all work has ended; it is then seen to its end once more. */
+  readonly encore: readonly Action[];
 }
 
 export const noFeatures: Features = {
@@ -94,6 +98,8 @@ export const noFeatures: Features = {
   packageLimits: {},
   childSteps: [],
   queues: null,
+  takesInput: false,
+  encore: [],
 };
 
 /** Those that a story has. */

@@ -17,8 +17,10 @@ import { childIntent } from "./story-children.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import type { Verdict as Judges, Manner, Shows, StoryHooks } from "./story-features.ts";
 import { maskRules } from "./story-masks.ts";
+import { havingRead } from "./story-messages.ts";
 import { samePersonIn } from "./story-persons.ts";
 import { nameOf, plainOf, planOf, planOfChild } from "./story-plan.ts";
+import { waitTokens } from "./story-tokens.ts";
 
 /** Whose hands: the process that makes the call. */
 export interface Hands {
@@ -117,7 +119,7 @@ export function storyPlanner(hands: Hands): Planner | null {
       return answerAs(how, hands, () => ({
         plan: (type === childIntent
           ? planOfChild(hands.story, Number(inputs["depth"]), hands.release)
-          : planOf(hands.story, situation.round, hands.release)) as never,
+          : havingRead(hands.story, planOf(hands.story, situation.round, hands.release), situation)) as never,
         usage: { total_cost: situation.round },
       }));
     },
@@ -193,6 +195,7 @@ export function hostOptions(hands: Hands): Partial<KernelOptions> {
     security: storySecurity(hands),
     approverKeys: ({ id }) => (Number(id) % 2 === 0 ? publicKeyOf(id) : Promise.resolve([publicKeyOf(id)])),
     ...(hands.story.persons.length === 0 ? {} : { samePerson: samePersonIn(hands.story) }),
+    waitTokens,
     ...(planner === null ? {} : { planner }),
     ...(models === null ? {} : { models: { endpoints: [...models.endpoints] } }),
     ...(hands.release?.policyVersion == null ? {} : { policyVersion: hands.release.policyVersion }),

@@ -1,9 +1,11 @@
 /** The package of a story: its operators do to the outside what the story says, and one process runs them. */
 import { z } from "zod";
+import type { PlanQuestion } from "../../src/contract/capability.ts";
 import type { ContextBundle } from "../../src/contract/context-bundle.ts";
 import { KernelErrorException } from "../../src/contract/error.ts";
 import type { OperatorCall } from "../../src/contract/operator.ts";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";
+import type { QueuePolicy } from "../../src/contract/queue.ts";
 import { StepResult } from "../../src/contract/step.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
@@ -11,9 +13,10 @@ import type { Behaviour, Story, StoryOperator } from "./story.ts";
 import { childIntent } from "./story-children.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import { checkAs, type Hands, showAs } from "./story-host.ts";
+import { havingRead } from "./story-messages.ts";
 import { askModel, asksModel } from "./story-models.ts";
 import { baseOf, findStep, findUndo, indexOf, nameOf, planOf, planOfChild } from "./story-plan.ts";
-import { childQueue, ownQueue, type QueueOfStory } from "./story-queues.ts";
+import { childQueue, ownQueue } from "./story-queues.ts";
 import { isUndoing } from "./story-undo.ts";
 
 export const storyIntent = "Story.Sim.Play";
@@ -33,8 +36,8 @@ export function storyPackages(hands: Hands) {
   const operators = story.operators.map((operator, i) => storyOperator(hands, i, operator));
   const { version = "1.0", pins = false, lacks = [] } = release ?? ({} as Partial<StoryRelease>);
   const known = operators.filter((_, i) => !lacks.includes(i));
-  const own = storyPackage([storyIntent, version], limitsOf(story), known, (round, context) =>
-    knowing(story, planOf(story, round, release), context),
+  const own = storyPackage([storyIntent, version], limitsOf(story), known, ({ situation, context }) =>
+    havingRead(story, knowing(story, planOf(story, situation.round, release), context), situation),
   );
   const child = childPackage(hands, known);
   if (!pins) return [own, ...child];
@@ -47,8 +50,8 @@ export function storyPackages(hands: Hands) {
   const intentType = version === "1.0" ? `${storyIntent}.Older` : storyIntent;
   return [
     own,
-    storyPackage([intentType, "1.0"], limitsOf(story), older, (round, context) =>
-      knowing(first, planOf(first, round, null), context),
+    storyPackage([intentType, "1.0"], limitsOf(story), older, ({ situation, context }) =>
+      havingRead(first, knowing(first, planOf(first, situation.round, null), context), situation),
     ),
     ...child,
   ];
@@ -57,8 +60,7 @@ export function storyPackages(hands: Hands) {
 /** The package of the children, which all releases have in one version; none where no step runs any. */
 function childPackage({ story, release }: Hands, operators: Operators) {
   if (story.childSteps.length === 0) return [];
-  const plan = (_round: number, _context: ContextBundle, input: Readonly<Record<string, unknown>>) =>
-    planOfChild(story, Number(input["depth"]), release);
+  const plan = ({ input }: Question) => planOfChild(story, Number(input["depth"]), release);
   return [storyPackage([childIntent, "1.0"], limitsOf(story, childQueue(story)), operators, plan)];
 }
 
@@ -66,11 +68,18 @@ function childPackage({ story, release }: Hands, operators: Operators) {
 const knowing = ({ memory }: Story, plan: ExecutionPlan, { context_hash }: ContextBundle): ExecutionPlan =>
   memory ? { ...plan, reasoning: context_hash } : plan;
 
-type PackageBounds = { readonly limits: Story["packageLimits"]; readonly queue?: QueueOfStory };
+type Question = PlanQuestion<Readonly<Record<string, unknown>>>;
 
-/** Returns what a package says of its workflows: their limits, and their queue if they have one. */
+interface PackageBounds {
+  readonly limits: Story["packageLimits"];
+  readonly queue?: QueuePolicy;
+  readonly takesInput: boolean;
+}
+
+/** Returns what a package says of its workflows: limits, messages, and their queue if they have one. */
 const limitsOf = (story: Story, queue = ownQueue(story)): PackageBounds => ({
   limits: story.packageLimits,
+  takesInput: story.takesInput,
   ...(queue !== null && { queue }),
 });
 
@@ -78,7 +87,7 @@ const storyPackage = (
   [intentType, version]: readonly [string, string],
   limits: PackageBounds,
   operators: Operators,
-  plan: (round: number, context: ContextBundle, input: Readonly<Record<string, unknown>>) => ExecutionPlan,
+  plan: (question: Question) => ExecutionPlan,
 ) =>
   defineCapability({
     intentType,
@@ -87,7 +96,7 @@ const storyPackage = (
     operators,
     ...limits,
     outcomes: { "Story.Draft": z.unknown() },
-    plan: ({ situation, context, input }) => plan(situation.round, context, input),
+    plan,
   });
 
 function storyOperator(hands: Hands, index: number, operator: StoryOperator) {

@@ -13,17 +13,21 @@ import { withChildren } from "./story-children.ts";
 import { withContests } from "./story-contest.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
+import { withForks } from "./story-forks.ts";
 import { type StoryList, type StoryRounds, withGrowth } from "./story-growth.ts";
 import { type Kind, type StoryWhen, withLifecycle } from "./story-lifecycle.ts";
 import { withMasks } from "./story-masks.ts";
 import { withMemory } from "./story-memory.ts";
+import { withMessages } from "./story-messages.ts";
 import { withModels } from "./story-models.ts";
 import { withOrders } from "./story-orders.ts";
 import { withPersons } from "./story-persons.ts";
-import { withQueues } from "./story-queues.ts";
+import { withQueueLimits, withQueues } from "./story-queues.ts";
 import { withSiblings } from "./story-siblings.ts";
 import { withSignedWords } from "./story-signed.ts";
+import { withStages } from "./story-stages.ts";
 import { withThrongs } from "./story-throng.ts";
+import { withTokens } from "./story-tokens.ts";
 import { type StoryUndo, withUndo } from "./story-undo.ts";
 import { withWaits } from "./story-waits.ts";
 
@@ -129,6 +133,11 @@ export const deeds = [
   "retry_child",
   "halt",
   "lift",
+  "fork",
+  "rollback",
+  "limit_queue",
+  "answer",
+  "message",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -208,6 +217,11 @@ const weights: Readonly<Record<Deed, number>> = {
   retry_child: 0,
   halt: 0,
   lift: 0,
+  fork: 0,
+  rollback: 0,
+  limit_queue: 0,
+  answer: 0,
+  message: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -255,6 +269,11 @@ const layers: readonly ((story: Story) => Story)[] = [
   withGrowth,
   withUndo,
   withQueues,
+  withForks,
+  withStages,
+  withQueueLimits,
+  withTokens,
+  withMessages,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
