@@ -7,11 +7,11 @@ import type { LedgerEvent } from "../../src/index.ts";
 import { kinds } from "../../src/observers/inspect/player.ts";
 import { foldedStates, pictureOf, playAll, statesIn } from "../inspect/story.ts";
 import { type ChartEvent, type ChartPath, eventsOf, follow, type Model, missingOf, nameOf } from "./paths.ts";
-import type { Subject } from "./subject.ts";
+import type { Walked } from "./subject.ts";
 
 /** How one chart is seen and driven. */
 export interface Driver {
-  readonly subject: Subject;
+  readonly subject: Walked;
   /** What the ledger says about the subject, in the chart's words. */
   readonly project: (events: readonly LedgerEvent[]) => readonly ChartEvent[];
   /** The subject's state as callers read it. */

@@ -90,8 +90,30 @@ export class Script {
     };
   }
 
-  capability() {
-    const operators = [
+  /** Forgets what it was told, as at its beginning. */
+  reset(): void {
+    this.letGo();
+    for (const { settle } of this.#waiting.splice(0)) settle("fail");
+    for (const tell of this.#planners.splice(0)) tell(null);
+    this.#queues.clear();
+    this.#plans.length = 0;
+    Object.assign(this, { stands: null, denies: null });
+  }
+
+  capability(intentType = intent, operators = this.operators(), limits: { readonly maxReplans?: number } = {}) {
+    return defineCapability({
+      intentType,
+      version: "1.0",
+      limits,
+      input: z.record(z.string(), z.unknown()),
+      operators,
+      outcomes: { "Model.Outcome": z.looseObject({}) },
+      plan: () => this.#nextPlan(),
+    });
+  }
+
+  operators() {
+    return [
       this.#operator("Model.Read", "read"),
       this.#operator("Model.Send", "external_send"),
       this.#operator("Model.Post", "external_send", { retry: "NONE" }),
@@ -99,14 +121,6 @@ export class Script {
       this.#operator("Model.Write", "write_draft"),
       this.#operator("Model.Slow", "read", { retry: "NONE", timeoutSec: 86_400 }),
     ];
-    return defineCapability({
-      intentType: intent,
-      version: "1.0",
-      input: z.record(z.string(), z.unknown()),
-      operators,
-      outcomes: { "Model.Outcome": z.looseObject({}) },
-      plan: () => this.#nextPlan(),
-    });
   }
 
   #operator(

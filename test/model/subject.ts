@@ -18,22 +18,55 @@ import { intent, Script } from "./scripted.ts";
 
 const leaseMs = 30_000;
 
-export class Subject implements AsyncDisposable {
-  readonly script = new Script();
-  readonly #rule = definePolicy({
+/** The kinds of steps as which the watched step may park. */
+export type ParkedKind = "sleep" | "wait" | "each";
+
+/** A workflow that a walk drives by what people can do, and reads back. */
+export interface Walked extends AsyncDisposable {
+  readonly script: Script;
+  readonly t: TestKernel;
+  readonly id: string;
+  /** The kind of step as which the watched step parks. */
+  readonly parks: ParkedKind;
+  readonly crash: (options?: TestKernelOptions, afterMs?: number) => Promise<void>;
+  readonly decide: (decision: "approve" | "reject", gateId?: string, payload?: object) => Promise<void>;
+  readonly cancel: (undo?: boolean) => Promise<void>;
+  readonly retry: () => Promise<void>;
+  /** Goes on with a fork of the workflow at its end. */
+  readonly fork: () => Promise<void>;
+  readonly rollback: () => Promise<void>;
+  /** Stops all calls of an operator, and lets them go on. */
+  readonly halt: (operator: string) => Promise<void>;
+  readonly lift: () => Promise<void>;
+  readonly emit: (name: string, key: string) => Promise<void>;
+  readonly view: () => Promise<WorkflowState>;
+  readonly events: () => Promise<readonly LedgerEvent[]>;
+}
+
+export const admin = { tenant_id: 1, principal: { type: "user", id: "root", role: "admin" } } as const;
+
+/** Returns the rule and the hooks that do as a script says. */
+export function scriptedBy(script: Script) {
+  const rule = definePolicy({
     name: "as scripted",
     stages: ["action", "outcome"],
     evaluate: ({ stage, subject }) =>
-      stage === this.script.denies && (stage === "outcome" || subject.name === "subject")
+      stage === script.denies && (stage === "outcome" || subject.name === "subject")
         ? { decision: "DENY", reason: "the script says so" }
         : null,
   });
-  readonly #hooks: Middleware = {
+  const hooks: Middleware = {
     name: "as scripted",
-    before: ({ step_id }) => this.script.pass("before", step_id),
-    after: ({ step_id }) => this.script.pass("after", step_id),
-    onError: ({ step_id }) => this.script.pass("onError", step_id),
+    before: ({ step_id }) => script.pass("before", step_id),
+    after: ({ step_id }) => script.pass("after", step_id),
+    onError: ({ step_id }) => script.pass("onError", step_id),
   };
+  return { defaultPolicies: false, policies: [rule], middleware: [hooks] };
+}
+
+export class Subject implements Walked {
+  readonly parks = "sleep";
+  readonly script = new Script();
   readonly #folder = mkdtempSync(join(tmpdir(), "countersign-model-"));
   readonly #options: TestKernelOptions;
   readonly #dead: { readonly kernel: TestKernel; readonly release: () => void }[] = [];
@@ -64,9 +97,7 @@ export class Subject implements AsyncDisposable {
     return createTestKernel({
       ledger: sqliteLedger({ path: join(this.#folder, "model.db") }),
       capabilities: [this.script.capability()],
-      defaultPolicies: false,
-      policies: [this.#rule],
-      middleware: [this.#hooks],
+      ...scriptedBy(this.script),
       seed: this.#seed,
       clock: createVirtualClock(now),
       ...this.#options,
@@ -92,8 +123,27 @@ export class Subject implements AsyncDisposable {
     await this.t.clock.settle();
   }
 
-  async cancel(): Promise<void> {
-    await this.t.kernel.cancel(this.#id, testCaller);
+  async cancel(undo = false): Promise<void> {
+    await this.t.kernel.cancel(this.#id, { ...testCaller, undo });
+    await this.t.clock.settle();
+  }
+
+  async rollback(): Promise<void> {
+    await this.t.kernel.rollback(this.#id, testCaller);
+    await this.t.clock.settle();
+  }
+
+  async halt(operator: string): Promise<void> {
+    await this.t.kernel.halt({ ...admin, of: { operator }, reason: "not now" });
+  }
+
+  async lift(): Promise<void> {
+    for (const { halt_id } of await this.t.kernel.halts(1, admin)) await this.t.kernel.lift({ ...admin, halt_id });
+    await this.t.clock.settle();
+  }
+
+  async emit(name: string, key: string): Promise<void> {
+    await this.t.kernel.emit({ ...testCaller, name, key });
     await this.t.clock.settle();
   }
 
@@ -102,7 +152,6 @@ export class Subject implements AsyncDisposable {
     await this.t.clock.settle();
   }
 
-  /** Goes on with a fork of the workflow at its end. */
   async fork(): Promise<void> {
     const { sequence } = await this.view();
     this.#id = (await this.t.kernel.fork(this.#id, { ...testCaller, at: sequence })).workflow_id;
