@@ -31,10 +31,14 @@ const browsing = ["test/console/*.test.ts"];
 /** Ledgers in a Postgres server, of which each worker has one: what holds its horizon back is in no other file's way. */
 const onPostgres = ["test/postgres/*.test.ts", "test/hosts/servers/*.test.ts"];
 
-/** Files that change what the process shares: timers, the clock, `fetch`, `process.env`, the console. */
+/**
+ * Files that change what the process shares (timers, the clock, `fetch`, `process.env`, the console), and one that
+ * counts promises of the whole process.
+ */
 const isolated = [
   "test/http/sockets.test.ts",
   "test/invariants/outside.test.ts",
+  "test/journey/promises.test.ts",
   "test/operators/git-log.test.ts",
   "test/pains/records.test.ts",
   "test/pains/resume.test.ts",
