@@ -5,6 +5,7 @@
  * 2.  A list is newest first, by `created_at`, then `workflow_id`.
  */
 import { z } from "zod";
+import { Compensated } from "./compensation.ts";
 import { cutToLine } from "./cut-text.ts";
 import { PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, IntentId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
@@ -23,6 +24,8 @@ export const WorkflowSummary = z
     intent_id: IntentId,
     intent_type: z.string(),
     state: WorkflowStateName,
+    /** The part of its work that was undone; null if that was not begun. */
+    compensated: Compensated.nullable(),
     /** Whether a person has paused it. */
     paused: z.boolean(),
     /** Whether it waits for a place in its queue. */

@@ -141,6 +141,7 @@ function summaryOf(head: ListedHead): WorkflowSummary {
   const { workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state, open_gates } = head;
   return {
     ...{ workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state },
+    compensated: head.compensated,
     paused: head.paused,
     queued: head.queued,
     held_by: head.held_by,

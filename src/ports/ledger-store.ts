@@ -11,6 +11,7 @@
  */
 
 import type { Ceiling, Charge } from "../contract/budget.ts";
+import type { Compensated } from "../contract/compensation.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import type { Gate } from "../contract/gate.ts";
 import type { Halt, StoredHalt } from "../contract/halt.ts";
@@ -23,6 +24,9 @@ import type { GrantChanges, GrantIndex } from "./grant-index.ts";
 import type { QueueEntry, QueueIndex } from "./queue-index.ts";
 import type { IndexedSchedule, ScheduleIndex } from "./schedule-index.ts";
 import type { IndexedWait, WaitStore } from "./wait-store.ts";
+import type { WorkflowHead } from "./workflow-head.ts";
+
+export type { WorkflowHead } from "./workflow-head.ts";
 
 type Id = string | number;
 
@@ -32,32 +36,6 @@ type Id = string | number;
  */
 export interface Lease {
   readonly owner: string;
-  readonly epoch: number;
-}
-
-/** The index row of a workflow. */
-export interface WorkflowHead {
-  readonly workflow_id: string;
-  readonly tenant_id: Id;
-  readonly thread_id: Id | null;
-  readonly principal_id: Id;
-  readonly principal_type: string;
-  /** The title of the work in lists. */
-  readonly title: string;
-  /** The share of the plan that is done. */
-  readonly percent: number;
-  readonly intent_id: string;
-  readonly intent_type: string;
-  readonly correlation_id: string;
-  readonly state: WorkflowStateName;
-  readonly created_at: number;
-  readonly updated_at: number;
-  /** The name of the schedule that began it; null if a request did. */
-  readonly schedule: string | null;
-  /** The instant at which something of a resting workflow falls due (a retry, a gate's expiry); epoch ms. */
-  readonly due_at: number | null;
-  /** The process that holds the workflow; one that has died holds it until another process looks. */
-  readonly owner: string | null;
   readonly epoch: number;
 }
 
@@ -101,6 +79,8 @@ export interface AppendIndexes extends GrantChanges {
   /** Creates the workflow: inserts its head, held as `claim` states if given (epoch 1). */
   readonly create?: Omit<WorkflowHead, "owner" | "epoch">;
   readonly state?: WorkflowStateName;
+  /** The part of the work that is undone in `state`, and only beside it; null if that was not begun. */
+  readonly compensated?: Compensated | null;
   readonly percent?: number;
   readonly due_at?: number | null;
   /** Give the lease up with this append. */

@@ -12,6 +12,7 @@ const at = (n: number, created_at: number) => ({ workflow_id: idOf(n), created_a
 
 export function addListTests(parts: SuiteParts): void {
   addHeadListTests(parts);
+  addHeadTests(parts);
   addGateListTests(parts);
 }
 
@@ -58,6 +59,26 @@ function addHeadListTests({ test, expect }: SuiteParts): void {
     expect(await page({ limit: 2, before: at(2, 30) })).toEqual([4]);
     expect(await page({ limit: 1, after: at(4, 30), before: at(1, 10) })).toEqual([2]);
     expect(await page({ limit: 1, before: at(1, 10), states: ["failed", "completed"] })).toEqual([2]);
+  });
+}
+
+function addHeadTests({ test, expect }: SuiteParts): void {
+  test("a head says how much of its work is undone since its newest state", async (store) => {
+    const stream = await putWorkflow(store, testStream(1));
+    const found: unknown[] = [];
+    let after = stream;
+    for (const indexes of [
+      { state: "failed", compensated: "partly" },
+      { percent: 50 },
+      { state: "failed", compensated: "all" },
+      { state: "running", compensated: null },
+    ] as const) {
+      const turn = nextTurn(after, { indexes });
+      await store.append([turn.entry]);
+      after = turn.after;
+      found.push((await store.head(stream.id))?.compensated);
+    }
+    expect(found).toEqual(["partly", "partly", "all", null]);
   });
 
   test("a head tells how far its workflow is and how many of its gates are open", async (store) => {

@@ -77,6 +77,7 @@ export function createIndex(stream: TestStream, head: Partial<WorkflowHead> = {}
     principal_type: "user",
     title: "a test",
     percent: 0,
+    compensated: null,
     schedule: null,
     intent_id,
     intent_type: "test",

@@ -46,7 +46,7 @@ async function oldLedger(): Promise<LedgerStore> {
   const ledger = memoryLedger();
   await ledger.open();
   const head = { principal_id: 1, intent_type: "Notes.Draft", state: "completed" as const, created_at: now };
-  const later = { principal_type: "user", title: "topic rain", percent: 100, schedule: null };
+  const later = { principal_type: "user", title: "topic rain", percent: 100, schedule: null, compensated: null };
   const create = { ...identity, ...head, ...later, updated_at: now, due_at: null };
   expect(await ledger.append([{ tenant_id: 1, row: oldRow(), now, indexes: { create } }])).toMatchObject([
     { ok: true },

@@ -8,7 +8,7 @@ import {
   operatorError,
   type WorkflowState,
 } from "../../src/index.ts";
-import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/index.ts";
+import { createTestKernel, type TestKernel, type TestKernelOptions, testCaller } from "../../src/testing/index.ts";
 
 /** The world outside: the rooms that are booked, every call in order, and the operators' faults by the step's id. */
 export const world = { booked: new Set<string>(), calls: [] as string[], faults: new Map<string, number>() };
@@ -93,8 +93,13 @@ export async function begin(t: TestKernel): Promise<{ readonly id: string; reado
   return { id, state: await t.rest(id) };
 }
 
-/** Requires that the record is sound: it is replayed alike, and the ledger verifies with its indexes. */
+/**
+ * Requires that the record is sound: it is replayed alike, the ledger verifies, and lists say how much is undone as the
+ * workflow itself does.
+ */
 export async function sound(t: TestKernel, id: string): Promise<void> {
+  const listed = (await t.kernel.workflows({}, testCaller)).find(({ workflow_id }) => workflow_id === id);
+  expect(listed?.compensated).toBe((await t.kernel.workflow(id)).compensated);
   expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   expect(await t.kernel.verify()).toMatchObject({ ok: true });
 }

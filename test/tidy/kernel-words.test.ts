@@ -183,6 +183,7 @@ describe("the store", () => {
       "src/ports/schedule-index.ts",
       "src/ports/queue-index.ts",
       "src/ports/grant-index.ts",
+      "src/ports/workflow-head.ts",
     ];
     const outside = port
       .flatMap((path) => importsOf(readSource(path)))

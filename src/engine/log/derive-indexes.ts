@@ -29,17 +29,10 @@ import {
   waitRemindedAt,
 } from "../../contract/workflow.ts";
 import { isWorking } from "../../contract/workflow-state.ts";
-import { titleOf } from "../../contract/workflow-summary.ts";
 import { type AppendIndexes, type Hold, heldByPause, type IndexedCharge } from "../../ports/ledger-store.ts";
 import type { IndexedSchedule } from "../../ports/schedule-index.ts";
+import { headOf, type KnownHead } from "./derive-head.ts";
 import { indexedEntryOf, queueOf } from "./queue-entry.ts";
-
-/** The content of the workflow's head as the writer knows it; null and undefined: not known. */
-export interface KnownHead {
-  readonly state: string | null;
-  readonly percent: number | null;
-  readonly due_at: number | null | undefined;
-}
 
 export interface IndexQuestion {
   readonly record: WorkflowRecord;
@@ -59,7 +52,10 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   const due = dueOf(record);
   const percent = percentOf(record);
   if (isNew) changes.create = headOf(record, now);
-  if (record.state !== known.state) changes.state = record.state;
+  if (record.state !== known.state || drafts.some(isEnd)) {
+    changes.state = record.state;
+    changes.compensated = record.compensated;
+  }
   if (percent !== known.percent) changes.percent = percent;
   if (due !== known.due_at) changes.due_at = due;
   if (release) changes.release = true;
@@ -78,6 +74,9 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   if (taken.length > 0) changes.taken = taken;
   return addRecords(changes, drafts);
 }
+
+/** Returns whether an event may change how much is undone without another state, as a rollback of cancelled work. */
+const isEnd = ({ type }: EventDraft): boolean => type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED";
 
 const takesPlace = ({ type }: EventDraft): boolean => type === "WORKFLOW_ADMITTED";
 
@@ -100,34 +99,6 @@ function gather<T>(drafts: readonly EventDraft[], tell: (draft: EventDraft) => r
 }
 
 const none: readonly never[] = Object.freeze([]);
-
-/** Returns the content of the head once these changes are in. */
-export const headAfter = (known: KnownHead, { state, percent, due_at }: AppendIndexes): KnownHead => ({
-  state: state ?? known.state,
-  percent: percent ?? known.percent,
-  due_at: due_at === undefined ? known.due_at : due_at,
-});
-
-function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes["create"]> {
-  const { tenant_id, workflow_id, thread_id, correlation_id, intent, state } = record;
-  return {
-    tenant_id,
-    workflow_id,
-    thread_id,
-    correlation_id,
-    principal_id: intent.actor.id,
-    principal_type: intent.actor.type,
-    title: titleOf(intent),
-    percent: percentOf(record),
-    intent_id: intent.intent_id,
-    intent_type: intent.type,
-    state,
-    created_at: now,
-    updated_at: now,
-    schedule: intent.schedule?.name ?? null,
-    due_at: null,
-  };
-}
 
 /**
  * Returns the memory, documents, events from outside, schedules, halts, grants and limits of a row, of a workflow or of

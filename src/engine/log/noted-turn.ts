@@ -23,7 +23,7 @@ import {
   toLedgerEvent,
 } from "../../contract/turn.ts";
 import type { Append } from "../../ports/ledger-store.ts";
-import type { KnownHead } from "./derive-indexes.ts";
+import type { KnownHead } from "./derive-head.ts";
 import type { NewWorkflow } from "./log-services.ts";
 
 export interface Sealed {

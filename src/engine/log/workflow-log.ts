@@ -1,8 +1,7 @@
 /**
  * A workflow's log as its owner holds it: the folded record, and the events decided but not yet in the ledger.
  *
- * Owns: the turn's order: note (check, give id and sequence, fold) → flush (seal one row, append, then notify the
- * listener).
+ * Owns: the turn's order: note (check, give id and sequence, fold) → flush (seal one row, append, tell the listener).
  * Never: decides anything, waits for anything.
  * 1.  Memory may be ahead of the disk between `note` and the listener's `committed`, never outside a turn.
  * 2.  One row is under way at a time; events that are noted meanwhile form the next row.
@@ -24,7 +23,8 @@ import { endOf, type Shared, type StreamEnd, streamStart, system } from "../../c
 import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../../ports/ledger-store.ts";
 import { errorOf } from "../actors/within.ts";
-import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
+import { headAfter, type KnownHead } from "./derive-head.ts";
+import { deriveIndexes, dueOf } from "./derive-indexes.ts";
 import { heldLease } from "./held-lease.ts";
 import { LogDurability } from "./log-durability.ts";
 import type { FoldedLog, LogListener, LogServices, NewWorkflow } from "./log-services.ts";

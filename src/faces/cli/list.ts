@@ -129,10 +129,14 @@ async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<
   if (total !== undefined) terminal.print(`${workflows.length} of ${total}`);
 }
 
-const describeState = ({ state, paused, queued, held_by }: WorkflowSummary): string =>
-  [state, ...(paused ? ["paused"] : []), ...(queued ? ["queued"] : []), ...(held_by.length > 0 ? ["held"] : [])].join(
-    ", ",
-  );
+const describeState = ({ state, paused, queued, held_by, compensated }: WorkflowSummary): string =>
+  [
+    state,
+    ...(paused ? ["paused"] : []),
+    ...(queued ? ["queued"] : []),
+    ...(held_by.length > 0 ? ["held"] : []),
+    ...(compensated === null ? [] : [`undone: ${compensated}`]),
+  ].join(", ");
 
 const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] => [
   { title: "WORKFLOW", value: (row) => row.workflow_id },

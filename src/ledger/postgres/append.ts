@@ -307,8 +307,9 @@ const titleAt = workflowColumns.indexOf("title");
 const withTitleText = (row: BatchPlan["newWorkflows"][number]) => row.with(titleAt, idText(row[titleAt] as string));
 
 const changeRow = (change: BatchPlan["changedWorkflows"][number]) => {
-  const { workflow_id, updated_at, state, percent, due_at, owner, epoch } = change;
-  return [workflow_id, updated_at, state, due_at === undefined ? 0 : 1, due_at ?? null, owner, epoch, percent] as const;
+  const { workflow_id, updated_at, state, compensated, percent, due_at, owner, epoch } = change;
+  const due = [due_at === undefined ? 0 : 1, due_at ?? null] as const;
+  return [workflow_id, updated_at, state, ...due, owner, epoch, percent, compensated] as const;
 };
 
 /** Returns the key writes: keys of a refused entry are removed, and inserted for their present holder. */

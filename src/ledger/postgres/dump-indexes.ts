@@ -13,7 +13,7 @@ import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 
 const heads =
   "workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, " +
-  "updated_at, due_at, principal_type, title, percent, schedule";
+  "updated_at, due_at, principal_type, title, percent, schedule, compensated";
 
 const tables: readonly (readonly [name: string, key: readonly string[], text: string])[] = [
   [

@@ -63,10 +63,10 @@ function insertInto(table: string, columns: string, conflict = ""): string {
 const headColumns =
   "workflow_id text, tenant_id text, thread_id text, principal_id text, intent_id text, intent_type text, " +
   "correlation_id text, state text, created_at float8, updated_at float8, due_at float8, owner text, epoch bigint, " +
-  "principal_type text, title text, percent bigint, schedule text";
+  "principal_type text, title text, percent bigint, schedule text, compensated text";
 const changeColumns =
   "workflow_id text, updated_at float8, state text, is_due_given smallint, due_at float8, owner text, epoch bigint, " +
-  "percent bigint";
+  "percent bigint, compensated text";
 const turnColumns =
   "position bigint, stream text, first_sequence bigint, last_sequence bigint, tenant_id text, envelope " +
   "text, body text, " +
@@ -118,7 +118,8 @@ const texts = {
   updateWorkflows: `
     UPDATE workflows SET state = coalesce(given.state, workflows.state), updated_at = given.updated_at,
       due_at = CASE given.is_due_given WHEN 1 THEN given.due_at ELSE workflows.due_at END, owner = given.owner,
-      epoch = given.epoch, percent = coalesce(given.percent, workflows.percent)
+      epoch = given.epoch, percent = coalesce(given.percent, workflows.percent),
+      compensated = CASE WHEN given.state IS NULL THEN workflows.compensated ELSE given.compensated END
     FROM ${listOf(changeColumns)} WHERE workflows.workflow_id = given.workflow_id`,
   insertHalts: insertInto("halts", "halt_id text, tenant_id text, position bigint, record text, lifted bigint"),
   liftHalts: `

@@ -54,7 +54,8 @@ export const tables = `
     principal_type text NOT NULL,
     title text NOT NULL,
     percent bigint NOT NULL,
-    schedule ${id}
+    schedule ${id},
+    compensated text
   ) WITH (fillfactor = 60);
   CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
   CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;

@@ -109,7 +109,10 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
 
 /** Writes a workflow's row; a change of the progress alone touches no index. */
 function updateWorkflow({ updatePercent, updateWorkflow: update }: Connection["statements"], change: WorkflowChange) {
-  const { workflow_id, updated_at, state, percent, due_at, owner, epoch, isProgress } = change;
+  const { workflow_id, updated_at, state, compensated, percent, due_at, owner, epoch, isProgress } = change;
   if (isProgress) updatePercent.run(updated_at, percent, workflow_id);
-  else update.run(updated_at, state, due_at === undefined ? 0 : 1, due_at ?? null, owner, epoch, percent, workflow_id);
+  else {
+    const due = [due_at === undefined ? 0 : 1, due_at ?? null] as const;
+    update.run(updated_at, state, ...due, owner, epoch, percent, compensated, workflow_id);
+  }
 }

@@ -56,11 +56,12 @@ const tables = `
     due_at REAL,
     owner TEXT,
     epoch INTEGER NOT NULL,
-    -- Lists show these three.
+    -- Lists show these three, and how much is undone.
     principal_type TEXT NOT NULL,
     title TEXT NOT NULL,
     percent INTEGER NOT NULL,
-    schedule TEXT
+    schedule TEXT,
+    compensated TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
   CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;

@@ -65,12 +65,14 @@ const texts = {
   insertWorkflow: `
     INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type,
       correlation_id, state,
-      created_at, updated_at, due_at, owner, epoch, principal_type, title, percent, schedule)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      created_at, updated_at, due_at, owner, epoch, principal_type, title, percent, schedule,
+      compensated)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   // ?2 state or NULL to keep it; ?3 whether ?4 is the new due time. The holder is known from the stream's head.
   updateWorkflow: `
     UPDATE workflows SET updated_at = ?1, state = coalesce(?2, state), due_at = iif(?3, ?4, due_at),
-      owner = ?5, epoch = ?6, percent = coalesce(?7, percent) WHERE workflow_id = ?8`,
+      owner = ?5, epoch = ?6, percent = coalesce(?7, percent), compensated = iif(?2 IS NULL, compensated, ?8)
+    WHERE workflow_id = ?9`,
   // Touches no index.
   updatePercent: "UPDATE workflows SET updated_at = ?, percent = ? WHERE workflow_id = ?",
   head: "SELECT * FROM workflows WHERE workflow_id = ?",

@@ -5,7 +5,9 @@
  * Never: parses a turn; its envelope and body are bytes here.
  * 1.  idText is injective: JSON text distinguishes 1 from "1", and escapes characters that UTF-8 could not hold.
  */
+
 import { type Charge, noCharge } from "../../contract/budget.ts";
+import type { Compensated } from "../../contract/compensation.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
@@ -88,6 +90,7 @@ export function toHead(columns: Columns): WorkflowHead {
     intent_type: columns["intent_type"] as string,
     correlation_id: columns["correlation_id"] as string,
     state: columns["state"] as WorkflowStateName,
+    compensated: columns["compensated"] as Compensated | null,
     created_at: columns["created_at"] as number,
     updated_at: columns["updated_at"] as number,
     schedule: columns["schedule"] as string | null,

@@ -46,6 +46,8 @@ export interface WorkflowChange {
   readonly workflow_id: string;
   readonly updated_at: number;
   readonly state: string | null;
+  /** Written where the state is. */
+  readonly compensated: string | null;
   readonly percent: number | null;
   readonly due_at: number | null | undefined;
   readonly owner: string | null;
@@ -140,6 +142,7 @@ export const workflowColumns = [
   "title",
   "percent",
   "schedule",
+  "compensated",
 ] as const;
 
 export const planBatch = (batch: readonly Append[], standing: Standing): BatchPlan =>
@@ -255,7 +258,7 @@ class Planning {
   }
 
   #createWorkflow(entry: Append, create: NonNullable<AppendIndexes["create"]>, tenant: string): Workflow {
-    const { indexes: { state, percent, due_at } = {} } = entry;
+    const { indexes: { state, compensated = null, percent, due_at } = {} } = entry;
     const thread = create.thread_id === null ? null : idText(create.thread_id);
     const holder = holderAfter(entry);
     this.#created.set(entry.row.stream, {
@@ -264,6 +267,7 @@ class Planning {
       thread_id: thread,
       principal_id: idText(create.principal_id),
       state: state ?? create.state,
+      compensated: state === undefined ? create.compensated : compensated,
       percent: percent ?? create.percent,
       due_at: due_at === undefined ? create.due_at : due_at,
       ...holder,
@@ -363,17 +367,18 @@ function changesWorkflow(entry: Append): boolean {
 }
 
 function changeOf(entry: Append, before: Workflow): WorkflowChange {
-  const { row, now, claim, indexes: { state, percent, due_at } = {} } = entry;
+  const { row, now, claim, indexes: { state, compensated = null, percent, due_at } = {} } = entry;
   const isProgress = claim === undefined && !frees(entry) && state === undefined && due_at === undefined;
-  const given = { state: state ?? null, percent: percent ?? null, due_at, isProgress };
+  const given = { state: state ?? null, compensated, percent: percent ?? null, due_at, isProgress };
   return { workflow_id: row.stream, updated_at: now, ...given, ...holderAfter(entry, before) };
 }
 
 /** Returns the columns that a change gives a value. */
-function givenBy({ updated_at, state, percent, due_at, owner, epoch }: WorkflowChange): Partial<NewWorkflow> {
+function givenBy(change: WorkflowChange): Partial<NewWorkflow> {
+  const { updated_at, state, compensated, percent, due_at, owner, epoch } = change;
   return {
     ...{ updated_at, owner, epoch },
-    ...(state !== null && { state }),
+    ...(state !== null && { state, compensated }),
     ...(percent !== null && { percent }),
     ...(due_at !== undefined && { due_at }),
   };

@@ -151,6 +151,7 @@ const RunTable = ({ runs }: { readonly runs: readonly WorkflowSummary[] }) => (
               <State state={run.state} /> {run.paused && <State state="paused" />}{" "}
               {run.queued && <State state="queued" />}
               {run.held_by.length > 0 && <State state="held" />}
+              {run.compensated !== null && <small> undone: {run.compensated}</small>}
             </td>
             <td>{run.progress.percent} %</td>
             <td>{tellPerson(run.principal)}</td>
