@@ -1,7 +1,9 @@
-// The one place of ambient time and chance.
-// Owns: the default clock and random source of the module-level factories (createSignal, generateId, createRequest).
-// Never: used by a kernel. A kernel injects its own clock, random source and ids, so that one seed repeats a run.
-
+/**
+ * The one place of ambient time and chance.
+ *
+ * Owns: the default clock and random source of the module-level factories (createSignal, generateId, createRequest).
+ * Never: used by a kernel. A kernel injects its own clock, random source and ids, so that one seed repeats a run.
+ */
 /** Milliseconds since the epoch, from the machine's clock. */
 export function ambientNow(): number {
   return Date.now();

@@ -1,7 +1,9 @@
-// Canonical JSON (RFC 8785) and SHA-256 digests, which anybody can compute again.
-// Owns: key order by UTF-16 code units, number form, the refusal of values that JSON lacks, the depth limit.
-// Never: hashes anything but bytes or canonical text. The only room file of contract/ that uses node:crypto.
-
+/**
+ * Canonical JSON (RFC 8785) and SHA-256 digests, which anybody can compute again.
+ *
+ * Owns: key order by UTF-16 code units, number form, the refusal of values that JSON lacks, the depth limit. Never:
+ * hashes anything but bytes or canonical text. The only room file of contract/ that uses node:crypto.
+ */
 import { hash } from "node:crypto";
 import { kernelError } from "./error-codes.ts";
 import { raise } from "./kernel-error.ts";

@@ -1,12 +1,13 @@
-// Operations on errors: the convenience factories, wrapping, escalation, and the executor's view.
-// Owns: derived codes, the total mapping between KernelError and ExecutorError, the retry decision.
-// Never: throws, except raise(). The record itself is defined in kernel-error.ts and exported from here as well.
-// Invariants
-// 1. fromExecutorError and toExecutorError are total and keep code, message, details, hint and the retry decision.
-// 2. Members of an executor error that a KernelError lacks are in detail.executor, which takes precedence on the way
-// back.
-// 3. The category decides on retries; only `dependency` lets the error's own flag decide.
-
+/**
+ * Operations on errors: the convenience factories, wrapping, escalation, and the executor's view.
+ *
+ * Owns: derived codes, the total mapping between KernelError and ExecutorError, the retry decision. Never: throws,
+ * except raise(). The record itself is defined in kernel-error.ts and exported from here as well.
+ * 1.  fromExecutorError and toExecutorError are total and keep code, message, details, hint and the retry decision.
+ * 2.  Members of an executor error that a KernelError lacks are in detail.executor, which takes precedence on the way
+ *     back.
+ * 3.  The category decides on retries; only `dependency` lets the error's own flag decide.
+ */
 import { z } from "zod";
 import { type ErrorCode, errorCodes, isErrorCode } from "./error-codes.ts";
 import { JsonObject } from "./json.ts";

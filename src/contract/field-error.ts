@@ -1,7 +1,9 @@
-// The errors of a request, part by part (RFC 9457, section 3: the member `errors`), made from a schema's issues.
-// Owns: the shape, JSON pointers (RFC 6901, as a URI fragment), the number that is reported.
-// Never: repeats a value that was sent.
-
+/**
+ * The errors of a request, part by part (RFC 9457, section 3: the member `errors`), made from a schema's issues.
+ *
+ * Owns: the shape, JSON pointers (RFC 6901, as a URI fragment), the number that is reported. Never: repeats a value
+ * that was sent.
+ */
 import { z } from "zod";
 
 /**

@@ -1,7 +1,9 @@
-// HTTP bodies that the bridges make and read: success envelope, problem details, jobs.
-// Owns: the shapes. A status number belongs to ProblemDetails; a success says `success: true`.
-// Never: knows routes, headers or sockets.
-
+/**
+ * HTTP bodies that the bridges make and read: success envelope, problem details, jobs.
+ *
+ * Owns: the shapes. A status number belongs to ProblemDetails; a success says `success: true`. Never: knows routes,
+ * headers or sockets.
+ */
 import { z } from "zod";
 import { FieldErrors } from "./field-error.ts";
 import { SubmitResponse } from "./intent.ts";

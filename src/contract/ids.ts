@@ -1,11 +1,12 @@
-// Ids: the one generator, the patterns, and the lossless uuid form.
-// Owns: prefixes by entity type, monotonic ULIDs on an injected clock and random source, the id schemas.
-// Never: reads the clock by itself, except through ambient.ts for the module-level generateId.
-// Invariants
-// 1. Ids of one source strictly increase in their ULID part, over all entity types, also when the clock goes back.
-// 2. The same clock readings and random draws give the same ids.
-// 3. An event id leaves room: the ids after it, as many as `idAfter` gives, are drawn for nothing else.
-
+/**
+ * Ids: the one generator, the patterns, and the lossless uuid form.
+ *
+ * Owns: prefixes by entity type, monotonic ULIDs on an injected clock and random source, the id schemas. Never: reads
+ * the clock by itself, except through ambient.ts for the module-level generateId.
+ * 1.  Ids of one source strictly increase in their ULID part, over all entity types, also when the clock goes back.
+ * 2.  The same clock readings and random draws give the same ids.
+ * 3.  An event id leaves room: the ids after it, as many as `idAfter` gives, are drawn for nothing else.
+ */
 import { ulidToUUID, uuidToULID } from "ulid";
 import { z } from "zod";
 import { ambientNow, ambientRandom } from "./ambient.ts";

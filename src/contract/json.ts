@@ -1,12 +1,14 @@
-// Plain JSON data: the object schema that keeps every key, the plain-object test, the deep freeze, and the copy that is
-// made of every value from a host's code before it may enter a Signal or the ledger.
-// Owns: what counts as a plain object and as JSON. A zod record drops an own "__proto__" key, so a body would not
-// survive its own round trip; JsonObject keeps the object by reference instead.
-// Never: sorts or hashes (digest.ts does), judges meaning (schemas do).
-// INV-1  `toJson` returns a fresh tree that shares nothing with its input, holds no `__proto__` key, no function, no
-//        cycle and no lone surrogate, is at most `maxDepth` deep, and at most `maxChars` long. Nothing is lost
-//        silently: a value without a JSON form is refused with its path.
-
+/**
+ * Plain JSON data: the object schema that keeps every key, the plain-object test, the deep freeze, and the copy that
+ * is made of every value from a host's code before it may enter a Signal or the ledger.
+ *
+ * Owns: the definitions of a plain object and of JSON. A zod record drops an own "__proto__" key, so a body would not
+ * survive its own round trip; JsonObject keeps the object by reference instead. Never: sorts or hashes (digest.ts
+ * does), judges meaning (schemas do).
+ * 1.  `toJson` returns a fresh tree that shares nothing with its input, holds no `__proto__` key, no function, no
+ *     cycle and no lone surrogate, is at most `maxDepth` deep, and at most `maxChars` long. Nothing is lost silently:
+ *     a value without a JSON form is refused with its path.
+ */
 import { z } from "zod";
 
 /**

@@ -1,12 +1,14 @@
-// KernelError: the record of a failure, its maker, and the one Error class that carries it.
-// Owns: the code convention, categories and severities, the frozen record, KernelErrorException.
-// Never: decides what happens next; retry_eligible informs the caller. The catalogue is error-codes.ts, the convenience
-// factories and the executor view are error.ts. Invariants
-// 1. A KernelError is frozen and its code obeys T<tier>_<MODULE>_<REASON>.
-// 2. cause leads from the outermost failure to the root, whose cause is null.
-// 3. Errors of createError are bounded: a text has at most maxErrorChars, a chain at most maxCauses. Of a longer chain
-// the outermost errors and the root are kept. A parse refuses longer ones.
-
+/**
+ * KernelError: the record of a failure, its maker, and the one Error class that carries it.
+ *
+ * Owns: the code convention, categories and severities, the frozen record, KernelErrorException. Never: decides what
+ * happens next; retry_eligible informs the caller. The catalogue is error-codes.ts, the convenience factories and the
+ * executor view are error.ts.
+ * 1.  A KernelError is frozen and its code obeys T<tier>_<MODULE>_<REASON>.
+ * 2.  cause leads from the outermost failure to the root, whose cause is null.
+ * 3.  Errors of createError are bounded: a text has at most maxErrorChars, a chain at most maxCauses. Of a longer
+ *     chain the outermost errors and the root are kept. A parse refuses longer ones.
+ */
 import { z } from "zod";
 import { deepFreeze, isPlainObject, JsonObject } from "./json.ts";
 import { isModuleRef, ModuleRef, moduleRef } from "./module-ref.ts";

@@ -1,6 +1,9 @@
-// ModuleRef: the tier, module and function that made a Signal, a Result or an error.
-// Owns: the schema and the frozen maker. It is provenance only; the one place where it is a target is a COMMAND Signal.
-
+/**
+ * ModuleRef: the tier, module and function that made a Signal, a Result or an error.
+ *
+ * Owns: the schema and the frozen maker. It is provenance only; the one place where it is a target is a COMMAND
+ * Signal.
+ */
 import { z } from "zod";
 
 /** {tier 0..7, module, function}, all required. */

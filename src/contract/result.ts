@@ -1,8 +1,10 @@
-// Result: the return value of every kernel function.
-// Owns: the status, the metrics, the four makers, and the check that status, signals and error agree.
-// Never: decides how a consumer uses it. Invariant: ok has no error; partial has signals and an error; error has an
-// error; skip has neither.
-
+/**
+ * Result: the return value of every kernel function.
+ *
+ * Owns: the status, the metrics, the four makers, and the check that status, signals and error agree. Never: decides
+ * how a consumer uses it. Invariant: ok has no error; partial has signals and an error; error has an error; skip has
+ * neither.
+ */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
 import { isKernelError, KernelError } from "./kernel-error.ts";

@@ -1,8 +1,10 @@
-// JSON-RPC 2.0 messages, as MCP speaks them.
-// Owns: the shapes. Ids are non-empty strings; null only in an error answer to a request that could not be identified
-//. A notification has no id key at all. A message of mixed shape matches none of the four.
-// Never: builds or matches messages; protocol/envelope.ts does.
-
+/**
+ * JSON-RPC 2.0 messages, as MCP speaks them.
+ *
+ * Owns: the shapes. Ids are non-empty strings; null only in an error answer to a request that could not be identified.
+ * A notification has no id key at all. A message of mixed shape matches none of the four. Never: builds or matches
+ * messages; protocol/envelope.ts does.
+ */
 import { z } from "zod";
 import { JsonObject } from "./json.ts";
 

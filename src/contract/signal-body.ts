@@ -1,7 +1,9 @@
-// Signal bodies: the required members of each kind.
-// Owns: the five kinds, a schema for each body, and the hand-written check that tier doors run on every Signal.
-// Invariant: the schemas and the hand-written check accept the same bodies. Further keys are always allowed.
-
+/**
+ * Signal bodies: the required members of each kind.
+ *
+ * Owns: the five kinds, a schema for each body, and the hand-written check that tier doors run on every Signal.
+ * Invariant: the schemas and the hand-written check accept the same bodies. Further keys are always allowed.
+ */
 import { z } from "zod";
 import { isModuleRef, ModuleRef } from "./module-ref.ts";
 

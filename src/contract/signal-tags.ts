@@ -1,7 +1,9 @@
-// Tags: string metadata that any module reads without opening the body.
-// Owns: the standard tags whose values are closed, and the check that every value is text.
-// Never: decides who may write a tag; the tiers do.
-
+/**
+ * Tags: string metadata that any module reads without opening the body.
+ *
+ * Owns: the standard tags whose values are closed, and the check that every value is text. Never: decides who may
+ * write a tag; the tiers do.
+ */
 import { z } from "zod";
 import { isPlainObject } from "./json.ts";
 

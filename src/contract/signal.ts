@@ -1,10 +1,12 @@
-// Signal: the atomic, immutable unit of communication between tiers, and the only ways to get one.
-// Owns: the envelope schema, the brand, the seven factories, revival from JSON, and validation.
-// Never: routes anything. Bodies by kind are signal-body.ts, tags are signal-tags.ts. Invariants
-// 1. Only this file makes a branded Signal: through a factory, which draws one id, or out of decoded data.
-// 2. A Signal is frozen with its body and tags. An object that is passed as a body is frozen in place, not copied.
-// 3. A Signal made of JSON values survives JSON without loss; binary stream chunks are kept as base64.
-
+/**
+ * Signal: the atomic, immutable unit of communication between tiers, and the only ways to get one.
+ *
+ * Owns: the envelope schema, the brand, the seven factories, revival from JSON, and validation. Never: routes
+ * anything. Bodies by kind are signal-body.ts, tags are signal-tags.ts.
+ * 1.  Only this file makes a branded Signal: through a factory, which draws one id, or out of decoded data.
+ * 2.  A Signal is frozen with its body and tags. An object that is passed as a body is frozen in place, not copied.
+ * 3.  A Signal made of JSON values survives JSON without loss; binary stream chunks are kept as base64.
+ */
 import { z } from "zod";
 import { ambientNow } from "./ambient.ts";
 import { kernelError } from "./error-codes.ts";

@@ -1,7 +1,9 @@
-// Tool calls and tool results, in MCP's shapes.
-// Owns: the request's name and arguments, and the content items a tool may answer with.
-// Never: translates them; protocol/signal-to-tool-call.ts and protocol/tool-result-to-signal.ts do.
-
+/**
+ * Tool calls and tool results, in MCP's shapes.
+ *
+ * Owns: the request's name and arguments, and the content items a tool may answer with. Never: translates them;
+ * protocol/signal-to-tool-call.ts and protocol/tool-result-to-signal.ts do.
+ */
 import { z } from "zod";
 import { JsonObject } from "./json.ts";
 

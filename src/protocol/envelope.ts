@@ -1,11 +1,11 @@
-// The JSON-RPC 2.0 envelope: making, checking and matching messages, and the rendering of Signals and Results
-//.
-// Owns: the rules which message is which, and toEnvelope / fromEnvelope.
-// Never: sends or waits; matchResponseToRequest looks into a pool and leaves it as it is.
-// Invariants
-// 1. Every Signal and Result has a rendering that validates and from which it is rebuilt.
-// 2. An invalid message is refused with an error response of code -32600; batches and mixed shapes are invalid.
-
+/**
+ * The JSON-RPC 2.0 envelope: making, checking and matching messages, and the rendering of Signals and Results.
+ *
+ * Owns: the rules that tell the kinds of messages apart, and toEnvelope / fromEnvelope. Never: sends or waits;
+ * matchResponseToRequest looks into a pool and leaves it as it is.
+ * 1.  Every Signal and Result has a rendering that validates and from which it is rebuilt.
+ * 2.  An invalid message is refused with an error response of code -32600; batches and mixed shapes are invalid.
+ */
 import { kernelError } from "../contract/error-codes.ts";
 import { generateId, type IdSource } from "../contract/ids.ts";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";

@@ -1,7 +1,9 @@
-// A KernelError as a JSON-RPC error object.
-// Owns: the code, of the catalogue's row or of the category, and the one reserved key data.kernel, by which a reader
-// tells a policy denial from a bad request although both may say -32600.
-
+/**
+ * A KernelError as a JSON-RPC error object.
+ *
+ * Owns: the code, of the catalogue's row or of the category, and the one reserved key data.kernel, by which a reader
+ * tells a policy denial from a bad request although both may say -32600.
+ */
 import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
 import { rpcCodeByCategory } from "../contract/error-row.ts";
 import type { KernelError } from "../contract/kernel-error.ts";

@@ -1,7 +1,9 @@
-// A KernelError as RFC 9457 problem details.
-// Owns: type, title, status and the retry hint by severity.
-// Never: sends a header; the HTTP edge does, and only for hints from 0 upwards.
-
+/**
+ * A KernelError as RFC 9457 problem details.
+ *
+ * Owns: type, title, status and the retry hint by severity. Never: sends a header; the HTTP edge does, and only for
+ * hints from 0 upwards.
+ */
 import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
 import { httpStatusByCategory } from "../contract/error-row.ts";
 import { FieldErrors } from "../contract/field-error.ts";

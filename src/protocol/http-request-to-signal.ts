@@ -1,7 +1,9 @@
-// An HTTP request body as the entry Signal of a request.
-// Owns: telling a JobRequest (TEXT) from any other structured body (DATA).
-// Never: authenticates or submits. The Signal has no parent: every chain of parents ends here.
-
+/**
+ * An HTTP request body as the entry Signal of a request.
+ *
+ * Owns: telling a JobRequest (TEXT) from any other structured body (DATA). Never: authenticates or submits. The Signal
+ * has no parent: every chain of parents ends here.
+ */
 import { JobRequest } from "../contract/http.ts";
 import { isPlainObject } from "../contract/json.ts";
 import { readRequest } from "../contract/known-keys.ts";

@@ -1,6 +1,8 @@
-// A Result as an HTTP body.
-// Owns: the success envelope and the job's envelope. Errors go through error-to-problem-details.ts.
-
+/**
+ * A Result as an HTTP body.
+ *
+ * Owns: the success envelope and the job's envelope. Errors go through error-to-problem-details.ts.
+ */
 import { processingError } from "../contract/error.ts";
 import type { HttpSuccess, JobMetadata, JobResponse, ProblemDetails } from "../contract/http.ts";
 import type { KernelError } from "../contract/kernel-error.ts";

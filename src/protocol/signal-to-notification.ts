@@ -1,6 +1,8 @@
-// A Signal as a JSON-RPC notification for the artifact bus.
-// Owns: the method name kernel/signal/<kind>. It has no id: nobody waits for an answer.
-
+/**
+ * A Signal as a JSON-RPC notification for the artifact bus.
+ *
+ * Owns: the method name kernel/signal/<kind>. It has no id: nobody waits for an answer.
+ */
 import type { RpcNotification } from "../contract/rpc.ts";
 import type { Signal } from "../contract/signal.ts";
 

@@ -1,7 +1,9 @@
-// A DATA Signal as an MCP tool call.
-// Owns: the body keys of the tool and its arguments.
-// Never: yields a bad request: a Signal that does not conform is an input error.
-
+/**
+ * A DATA Signal as an MCP tool call.
+ *
+ * Owns: the body keys of the tool and its arguments. Never: yields a bad request: a Signal that does not conform is an
+ * input error.
+ */
 import { kernelError } from "../contract/error-codes.ts";
 import { isPlainObject } from "../contract/json.ts";
 import { isKernelError, type KernelError, raise } from "../contract/kernel-error.ts";

@@ -1,12 +1,13 @@
-// An MCP tool result as Signals, one per content item.
-// Owns: which content becomes TEXT, DATA or FILE, and the marks source_type tool and is_error.
-// Never: puts file content into a Signal: inline bytes go to putArtifact, and the Signal holds the reference.
-// Invariants
-// 1. All Signals of one result share trace_id and parent_id, in content order.
-// 2. A failed result gives exactly one Signal; an empty one gives one empty TEXT.
-// 3. The same bytes are kept once, however often a result holds them: where structured content repeats what is kept, it
-//    names it. What a failed result holds of bytes stands in no error text, which is bounded.
-
+/**
+ * An MCP tool result as Signals, one per content item.
+ *
+ * Owns: which content becomes TEXT, DATA or FILE, and the marks source_type tool and is_error. Never: puts file
+ * content into a Signal: inline bytes go to putArtifact, and the Signal holds the reference.
+ * 1.  All Signals of one result share trace_id and parent_id, in content order.
+ * 2.  A failed result gives exactly one Signal; an empty one gives one empty TEXT.
+ * 3.  The same bytes are kept once, however often a result holds them: structured content that repeats kept bytes
+ *     names them. Bytes of a failed result are left out of its error text, which is bounded.
+ */
 import { sha256 } from "../contract/digest.ts";
 import { capText } from "../contract/error.ts";
 import { isPlainObject } from "../contract/json.ts";

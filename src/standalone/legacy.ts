@@ -1,9 +1,10 @@
-// Conversions for the production types that the kernel types replace.
-// Owns: five of the eight rows. The other three are the bridges themselves: ToolResult is tool-result-to-signal.ts,
-// ProblemDetails is error-to-problem-details.ts (the HTTP view of KernelError), and JSONRPCRequest stays the external
-// protocol, bridged both ways here.
-// Never: used inside the kernel; hosts that migrate call it.
-
+/**
+ * Conversions for the production types that the kernel types replace.
+ *
+ * Owns: five of the eight rows. The other three are the bridges themselves: ToolResult is tool-result-to-signal.ts,
+ * ProblemDetails is error-to-problem-details.ts (the HTTP view of KernelError), and JSONRPCRequest stays the external
+ * protocol, bridged both ways here. Never: used inside the kernel; hosts that migrate call it.
+ */
 import { z } from "zod";
 import { processingError } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";

@@ -1,7 +1,9 @@
-// Calling one operator alone, as an executor would: parsed input, a call with key and signal, parsed output.
-// Owns: the stand-in context of a call outside a workflow, and the recording of what the operator reported.
-// Never: retries, gates, or records in a ledger: that is the kernel's.
-
+/**
+ * Calling one operator alone, as an executor would: parsed input, a call with key and signal, parsed output.
+ *
+ * Owns: the stand-in context of a call outside a workflow, and the recording of what the operator reported. Never:
+ * retries, gates, or records in a ledger: that is the kernel's.
+ */
 import type { Usage } from "../contract/action.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";

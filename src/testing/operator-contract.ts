@@ -1,7 +1,9 @@
-// The contract of every operator, as tests for whatever runner is handed in.
-// Owns: [OPR-02] same key and input, same observable result; frozen metadata; an output that its schema accepts.
-// Never: imports a test runner. The neighbour call-operator.ts makes the calls.
-
+/**
+ * The contract of every operator, as tests for whatever runner is handed in.
+ *
+ * Owns: [OPR-02] same key and input, same observable result; frozen metadata; an output that its schema accepts.
+ * Never: imports a test runner. The neighbour call-operator.ts makes the calls.
+ */
 import type { Operator, OperatorCall } from "../contract/operator.ts";
 import { callOperator } from "./call-operator.ts";
 

@@ -1,7 +1,9 @@
-// Commits as fast-check makes them: conventional ones, free ones, and subjects that try to break a Markdown document.
-// Owns: distinct hashes; their order is the order of the list.
-// Never: judges what a subject should become; the tests state laws instead.
-
+/**
+ * Commits as fast-check makes them: conventional ones, free ones, and subjects that try to break a Markdown document.
+ *
+ * Owns: distinct hashes; their order is the order of the list. Never: judges what a subject should become; the tests
+ * state laws instead.
+ */
 import fc from "fast-check";
 import type { Commit } from "../../src/packages/operators/git-log/commit.ts";
 

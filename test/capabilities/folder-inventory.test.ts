@@ -1,7 +1,9 @@
-// The inventory package: merging and rendering on made-up digests, its plan on a real folder.
-// Laws: the shards make the whole; neither their number nor their order shows in the report.
-// Never: runs a kernel; run-plan.ts stands in for it.
-
+/**
+ * The inventory package: merging and rendering on made-up digests, its plan on a real folder. Laws: the shards make
+ * the whole; neither their number nor their order shows in the report.
+ *
+ * Never: runs a kernel; run-plan.ts stands in for it.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";

@@ -1,7 +1,9 @@
-// The handover package: reading notes, and the plan that turns to its fallback when the primary source fails.
-// Laws: a completed step stays valid in later rounds; each document has its own outcome, file and gate.
-// Never: runs a kernel; run-plan.ts stands in for it.
-
+/**
+ * The handover package: reading notes, and the plan that turns to its fallback when the primary source fails. Laws: a
+ * completed step stays valid in later rounds; each document has its own outcome, file and gate.
+ *
+ * Never: runs a kernel; run-plan.ts stands in for it.
+ */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";

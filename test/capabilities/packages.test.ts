@@ -1,7 +1,9 @@
-// What holds for every shipped package, read from its plan alone.
-// Laws: at most ten steps, only listed operators, no reference without a dependency, no final write without a gate.
-// Never: runs a step; the test of each package does.
-
+/**
+ * The laws of every shipped package, read from its plan alone. Laws: at most ten steps, only listed operators, no
+ * reference without a dependency, no final write without a gate.
+ *
+ * Never: runs a step; the test of each package does.
+ */
 import { expect, it } from "vitest";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
 import * as exported from "../../src/packages/capabilities/index.ts";

@@ -1,7 +1,9 @@
-// The release notes package: its pure functions on random commits, its plan on a real repository.
-// Laws: each commit in exactly one group and one entry; any draft passes the check; any lost line fails it.
-// Never: runs a kernel; run-plan.ts stands in for it.
-
+/**
+ * The release notes package: its pure functions on random commits, its plan on a real repository. Laws: each commit in
+ * exactly one group and one entry; any draft passes the check; any lost line fails it.
+ *
+ * Never: runs a kernel; run-plan.ts stands in for it.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";

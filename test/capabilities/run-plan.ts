@@ -1,8 +1,10 @@
-// Runs a package's plan without a kernel: templates, order, outcomes and replans, and nothing else of what a kernel
-// does.
-// Owns: just enough to see that the steps of a package fit together.
-// Never: gates, retries, records or judges by policy; the scenarios test those on the real kernel.
-
+/**
+ * Runs a package's plan without a kernel: templates, order, outcomes and replans, and nothing else of what a kernel
+ * does.
+ *
+ * Owns: just enough to see that the steps of a package fit together. Never: gates, retries, records or judges by
+ * policy; the scenarios test those on the real kernel.
+ */
 import type { z } from "zod";
 import type { CapabilityDefinition, PlanQuestion, PlanTemplate } from "../../src/contract/capability.ts";
 import type { Operator } from "../../src/contract/operator.ts";

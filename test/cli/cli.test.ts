@@ -1,7 +1,9 @@
-// The command line over a real ledger file and a real repository, across processes and inside this one.
-// Laws: nothing is written before somebody approves; any process with the file can go on; exit codes 0, 1, 2.
-// Never: touches the repository this file lies in, or the network.
-
+/**
+ * The command line over a real ledger file and a real repository, across processes and inside this one. Laws: nothing
+ * is written before somebody approves; any process with the file can go on; exit codes 0, 1, 2.
+ *
+ * Never: touches the repository this file lies in, or the network.
+ */
 import { type StdioOptions, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";

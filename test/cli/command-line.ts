@@ -1,6 +1,8 @@
-// Runs the command line for tests: in a process of its own, or in this one with a terminal that keeps what it is told.
-// Owns: a temporary repository with a short history. Never: waits by the clock.
-
+/**
+ * Runs the command line for tests: in a process of its own, or in this one with a terminal that keeps its output.
+ *
+ * Owns: a temporary repository with a short history. Never: waits by the clock.
+ */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

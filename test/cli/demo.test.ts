@@ -1,6 +1,8 @@
-// The demonstration on repositories as they are found: without a tag, cut short, with several packages.
-// Never: touches the repository this file lies in, or the network.
-
+/**
+ * The demonstration on repositories as they are found: without a tag, cut short, with several packages.
+ *
+ * Never: touches the repository this file lies in, or the network.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,6 +1,8 @@
-// The command line at a real pseudo-terminal, in a process of its own.
-// Never: waits by the clock; each step waits for what is to be seen.
-
+/**
+ * The command line at a real pseudo-terminal, in a process of its own.
+ *
+ * Never: waits by the clock; each step waits for its output.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";

@@ -1,6 +1,8 @@
-// What people read: tables, gates, diffs, progress, errors. Pure; colours are marked, not drawn.
-// Never: starts a process or opens a ledger.
-
+/**
+ * The texts that people read: tables, gates, diffs, progress, errors. Pure; colours are marked, not drawn.
+ *
+ * Never: starts a process or opens a ledger.
+ */
 import { describe, expect, it } from "vitest";
 import { wrapError } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";

@@ -1,7 +1,9 @@
-// Samples and generators that the tests of contract/ and protocol/ share.
-// Owns: a factory on a fixed clock and seeded ids that counts what it draws, and arbitraries of JSON, errors and
-// Signals.
-
+/**
+ * Samples and generators that the tests of contract/ and protocol/ share.
+ *
+ * Owns: a factory on a fixed clock and seeded ids that counts what it draws, and arbitraries of JSON, errors and
+ * Signals.
+ */
 import fc from "fast-check";
 import { createError, ErrorCategory, type KernelError, Severity } from "../../src/contract/error.ts";
 import { createIdSource, type IdSource } from "../../src/contract/ids.ts";

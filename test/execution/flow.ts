@@ -1,6 +1,9 @@
-// What the tests of execution share: one capability, `Probe.Flow.Run`, whose plan and skills each test writes itself.
-// Owns: short ways to write skills, steps and packages, and to read events back. Never: asserts anything.
-
+/**
+ * The fixtures of the tests of execution: one capability, `Probe.Flow.Run`, whose plan and skills each test writes
+ * itself.
+ *
+ * Owns: short ways to write skills, steps and packages, and to read events back. Never: asserts anything.
+ */
 import { z } from "zod";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
 import { type EventPayloads, payloadOf } from "../../src/contract/event.ts";

@@ -1,7 +1,9 @@
-// The file operators and links: a path is judged by where it really leads, when it is shown, approved, read and
-// written.
-// Never: writes outside the temporary folder.
-
+/**
+ * The file operators and links: a path is judged by where it really leads, when it is shown, approved, read and
+ * written.
+ *
+ * Never: writes outside the temporary folder.
+ */
 import { hash } from "node:crypto";
 import {
   existsSync,

@@ -1,6 +1,8 @@
-// File.Write and the file that its diff was made against: what somebody approved is written over that one and no other.
-// Never: writes outside the temporary folder.
-
+/**
+ * File.Write and the file that its diff was made against: an approved text is written over that one and no other.
+ *
+ * Never: writes outside the temporary folder.
+ */
 import { hash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

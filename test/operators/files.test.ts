@@ -1,7 +1,9 @@
-// The file operators on a real disk, each test in a temporary folder of its own.
-// Laws: a write is whole or absent, happens once, and stays inside its folder; a listing is the same every time.
-// Never: writes outside the temporary folder.
-
+/**
+ * The file operators on a real disk, each test in a temporary folder of its own. Laws: a write is whole or absent,
+ * happens once, and stays inside its folder; a listing is the same every time.
+ *
+ * Never: writes outside the temporary folder.
+ */
 import { hash } from "node:crypto";
 import {
   chmodSync,

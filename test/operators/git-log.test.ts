@@ -1,7 +1,9 @@
-// Git.Log against real repositories made in temporary folders, and its pure parts.
-// Laws: a ref is never an option; each way to fail has a code of its own; credentials never leave the operator.
-// Never: touches the repository this file lies in, or the network.
-
+/**
+ * Git.Log against real repositories made in temporary folders, and its pure parts. Laws: a ref is never an option;
+ * each way to fail has a code of its own; credentials never leave the operator.
+ *
+ * Never: touches the repository this file lies in, or the network.
+ */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,8 +1,10 @@
-// What the tests of MCP operators share: a server whose every answer the test writes, real servers as child processes,
-// and a kernel with one capability whose plan is the steps given.
-// Owns: recording what was sent to a server, so that a test can show what it never heard.
-// Never: reaches the network; real servers are files of development dependencies, run by this Node.
-
+/**
+ * The fixtures of the tests of MCP operators: a server whose every answer the test writes, real servers as child
+ * processes, and a kernel with one capability whose plan is the steps given.
+ *
+ * Owns: recording what was sent to a server, so that a test can show what was never sent. Never: reaches the network;
+ * real servers are files of development dependencies, run by this Node.
+ */
 import { createRequire } from "node:module";
 import {
   InMemoryTransport,

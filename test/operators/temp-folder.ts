@@ -1,7 +1,9 @@
-// Real git commands in a folder of a test.
-// Owns: a fixed identity and time, so that the same commits have the same hashes on every machine.
-// Never: reads the identity or the signing settings of whoever runs the test.
-
+/**
+ * Real git commands in a folder of a test.
+ *
+ * Owns: a fixed identity and time, so that the same commits have the same hashes on every machine. Never: reads the
+ * identity or the signing settings of whoever runs the test.
+ */
 import { execFileSync } from "node:child_process";
 
 export { makeTempFolder, type TempFolder } from "../fixtures.ts";

@@ -1,7 +1,9 @@
-// The unified diff, judged by git: what it prints must apply.
-// Laws: old text + diff = new text; hunks carry three lines of context; size never makes it slow.
-// Never: compares with a recorded diff of another program.
-
+/**
+ * The unified diff, judged by git: it must apply. Laws: old text + diff = new text; hunks carry three lines of
+ * context; size never makes it slow.
+ *
+ * Never: compares with a recorded diff of another program.
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

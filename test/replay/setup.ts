@@ -1,7 +1,10 @@
-// Under REPLAY=1 (`npm run replay:suite`) every workflow of every scenario of the suite is replayed when its test
-// kernel is disposed of, and the test fails if one comes out otherwise, or if none does where one must
-// (`expected-differences.ts`).
-// Owns: the judgement after each test.
+/**
+ * Under REPLAY=1 (`npm run replay:suite`) every workflow of every scenario of the suite is replayed when its test
+ * kernel is disposed of, and the test fails if one differs, or if none does where one must
+ * (`expected-differences.ts`).
+ *
+ * Owns: the judgement after each test.
+ */
 import { afterEach, expect } from "vitest";
 import { expectedOf } from "./expected-differences.ts";
 import { failOf, takeTold } from "./replayed-test-kernel.ts";

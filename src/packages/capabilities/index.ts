@@ -1,7 +1,9 @@
-// The ready-made packages and the operators they are made of: what a host registers to try the kernel on real work.
-// Owns: nothing; the kernel never imports this room.
-// Each package plans without a model or the network, and each writes only behind a gate.
-
+/**
+ * The ready-made packages and the operators they are made of: what a host registers to try the kernel on real work.
+ *
+ * Owns: nothing; the kernel never imports this room. Each package plans without a model or the network, and each
+ * writes only behind a gate.
+ */
 export { fileDigest } from "../operators/files/file-digest.ts";
 export { fileList } from "../operators/files/file-list.ts";
 export { fileRead } from "../operators/files/file-read.ts";

@@ -1,10 +1,11 @@
-// Text of others made safe for a Markdown document: what the packages put into their drafts goes through here.
-// Owns: the special characters of Markdown and HTML, and how each is escaped. Pure.
-// Never: changes what a person reads, apart from line breaks, control characters and marks that turn the reading
-// direction.
-// INV-1  The result is one line without `<`, without an unescaped `[`, `]`, backtick or `*` but those that are kept on
-//        purpose, and opens no block.
-
+/**
+ * Text of others made safe for a Markdown document: the packages pass all text of their drafts through it.
+ *
+ * Owns: the special characters of Markdown and HTML, and how each is escaped. Pure. Never: changes what a person
+ * reads, apart from line breaks, control characters and marks that turn the reading direction.
+ * 1.  The result is one line without `<`, without an unescaped `[`, `]`, backtick or `*` but those that are kept on
+ *     purpose, and opens no block.
+ */
 const invisible = /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]/gu;
 const entities: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;" };
 

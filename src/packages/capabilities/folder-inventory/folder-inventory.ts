@@ -1,8 +1,10 @@
-// Folder.Inventory.Build: an inventory of a folder, digested by several steps side by side.
-// Owns: the plan: list → shard_1 … shard_n → merge → publish, the last behind a gate.
-// Never: changes anything but the one report; lists the report it writes.
-// INV-1  The plan has `shards` + 3 steps, at most 10, whatever the folder holds.
-
+/**
+ * Folder.Inventory.Build: an inventory of a folder, digested by several steps side by side.
+ *
+ * Owns: the plan: list → shard_1 … shard_n → merge → publish, the last behind a gate. Never: changes anything but the
+ * one report; lists the report it writes.
+ * 1.  The plan has `shards` + 3 steps, at most 10, whatever the folder holds.
+ */
 import { z } from "zod";
 import type { ExecutionPlan } from "../../../contract/plan.ts";
 import { defineCapability } from "../../../define/define-capability.ts";

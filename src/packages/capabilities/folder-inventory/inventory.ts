@@ -1,8 +1,10 @@
-// Inventory: the merged digests of a folder, and its two renderings. Pure: same digests, same bytes.
-// Owns: totals, the count by extension, files with the same content, and what could not be read.
-// Never: opens a file; leaves out a listed file silently (INV-1).
-// INV-1  Each listed file is in exactly one part; `findGaps` names those that are not.
-
+/**
+ * Inventory: the merged digests of a folder, and its two renderings. Pure: same digests, same bytes.
+ *
+ * Owns: totals, the count by extension, files with the same content, and what could not be read. Never: opens a file;
+ * leaves out a listed file silently (INV-1).
+ * 1.  Each listed file is in exactly one part; `findGaps` names those that are not.
+ */
 import { z } from "zod";
 import { DigestedFile } from "../../operators/files/file-digest.ts";
 import type { ListedFile } from "../../operators/files/file-list.ts";

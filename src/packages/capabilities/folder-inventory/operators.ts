@@ -1,7 +1,9 @@
-// The one operator of the inventory package: the parts of the fan-out, merged and rendered.
-// Owns: the outcome's shape, and the refusal of parts that do not make a whole.
-// Never: reads the disk (File.List and File.Digest do).
-
+/**
+ * The one operator of the inventory package: the parts of the fan-out, merged and rendered.
+ *
+ * Owns: the outcome's shape, and the refusal of parts that do not make a whole. Never: reads the disk (File.List and
+ * File.Digest do).
+ */
 import { z } from "zod";
 import { defineOperator, operatorError } from "../../../define/define-operator.ts";
 import { FileDigestOutput } from "../../operators/files/file-digest.ts";

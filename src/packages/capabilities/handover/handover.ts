@@ -1,8 +1,10 @@
-// Project.Handover.Prepare: a summary and a checklist from a project's notes, each written after its own approval.
-// Owns: the plan and its replan: read the primary source; where that failed, read the fallback instead.
-// Never: reads both sources, or writes one document on the approval of the other.
-// INV-1  Once a round has turned to the fallback, later rounds stay with it, so that completed steps remain valid.
-
+/**
+ * Project.Handover.Prepare: a summary and a checklist from a project's notes, each written after its own approval.
+ *
+ * Owns: the plan and its replan: read the primary source; where that failed, read the fallback instead. Never: reads
+ * both sources, or writes one document on the approval of the other.
+ * 1.  Once a round has turned to the fallback, later rounds stay with it, so that completed steps remain valid.
+ */
 import { z } from "zod";
 import type { PlanningSituation } from "../../../contract/capability.ts";
 import type { ExecutionPlan } from "../../../contract/plan.ts";

@@ -1,7 +1,9 @@
-// Notes about a project, read from Markdown, and the two documents made of them. Pure.
-// Owns: the definitions of a section and of a task.
-// Never: invents text: every line of both documents comes from the source, or says that the source has none.
-
+/**
+ * Notes about a project, read from Markdown, and the two documents made of them. Pure.
+ *
+ * Owns: the definitions of a section and of a task. Never: invents text: every line of both documents comes from the
+ * source, or says that the source has none.
+ */
 import { escapeMarkdown } from "../markdown.ts";
 
 const maxSections = 50;

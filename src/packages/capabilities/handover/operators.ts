@@ -1,7 +1,8 @@
-// The operators of the handover package: a summary and a checklist from the text of a source file.
-// Owns: the shapes of the two outcomes.
-// Never: reads or writes a file (File.Read and File.Write do).
-
+/**
+ * The operators of the handover package: a summary and a checklist from the text of a source file.
+ *
+ * Owns: the shapes of the two outcomes. Never: reads or writes a file (File.Read and File.Write do).
+ */
 import { z } from "zod";
 import { defineOperator } from "../../../define/define-operator.ts";
 import { listTasks, readNotes, writeChecklist, writeSummary } from "./notes.ts";

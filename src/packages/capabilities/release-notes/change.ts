@@ -1,7 +1,9 @@
-// Change: a commit as the reader of release notes sees it, and the records of the steps between history and draft.
-// Owns: the kinds of change, and the criteria of a section.
-// Never: decides a commit's kind (classify.ts does) or renders it (draft.ts does).
-
+/**
+ * Change: a commit as the reader of release notes sees it, and the records of the steps between history and draft.
+ *
+ * Owns: the kinds of change, and the criteria of a section. Never: decides a commit's kind (classify.ts does) or
+ * renders it (draft.ts does).
+ */
 import { z } from "zod";
 
 export const changeKinds = [

@@ -1,8 +1,9 @@
-// Check: does a draft account for every commit, once, and is it safe to publish? Pure.
-// Owns: the complaints: missing or repeated commits, entries of no known commit, a wrong count of what is left out,
-// broken links, raw HTML.
-// Never: repairs anything. It reads the document as written, not the draft's own counts.
-
+/**
+ * Check: does a draft account for every commit, once, and is it safe to publish? Pure.
+ *
+ * Owns: the complaints: missing or repeated commits, entries of no known commit, a wrong count of what is left out,
+ * broken links, raw HTML. Never: repairs anything. It reads the document as written, not the draft's own counts.
+ */
 import { blankCode } from "../markdown.ts";
 import { readMark } from "./commit-link.ts";
 import { omittedOpening } from "./draft.ts";

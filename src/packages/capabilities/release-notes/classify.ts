@@ -1,9 +1,11 @@
-// Classify: from a commit message to a change. Pure.
-// Owns: the forms of a subject (Conventional Commits, `area: …`, `[area] …`, merges, reverts), BREAKING CHANGE, and
-// which commits of a range undo one another. The meanings of words: kinds.ts.
-// Never: drops a commit or reads anything but its message and parents.
-// INV-1  One change for each commit, in the same order.
-
+/**
+ * Classify: from a commit message to a change. Pure.
+ *
+ * Owns: the forms of a subject (Conventional Commits, `area: …`, `[area] …`, merges, reverts), BREAKING CHANGE, and
+ * which commits of a range undo one another. The meanings of words: kinds.ts. Never: drops a commit or reads anything
+ * but its message and parents.
+ * 1.  One change for each commit, in the same order.
+ */
 import { type Commit, isOfTests } from "../../operators/git-log/commit.ts";
 import type { Change } from "./change.ts";
 import { breaksPlainly, kindOfType, kindOfWords } from "./kinds.ts";

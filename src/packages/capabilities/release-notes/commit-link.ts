@@ -1,6 +1,8 @@
-// The mark by which a line of the notes names its commit: the short hash, linked where the remote is known. Pure.
-// Owns: both directions, the writing (draft.ts) and the reading (check.ts), so that they cannot drift apart.
-
+/**
+ * The mark by which a line of the notes names its commit: the short hash, linked where the remote is known. Pure.
+ *
+ * Owns: both directions, the writing (draft.ts) and the reading (check.ts), so that they cannot drift apart.
+ */
 import { commitUrl } from "./host-links.ts";
 
 /** Returns `[\`short\`](address)`, or the short hash alone. */

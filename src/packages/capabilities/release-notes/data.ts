@@ -1,7 +1,9 @@
-// Data: the content of the notes as JSON for programs. Pure.
-// Owns: its form: `format` counts up when a field changes its meaning. Never: leaves out a commit; those without an
-// entry are in `omitted`.
-
+/**
+ * Data: the content of the notes as JSON for programs. Pure.
+ *
+ * Owns: its form: `format` counts up when a field changes its meaning. Never: leaves out a commit; those without an
+ * entry are in `omitted`.
+ */
 import type { DraftQuestion } from "./draft.ts";
 import { commitUrl, compareUrl } from "./host-links.ts";
 

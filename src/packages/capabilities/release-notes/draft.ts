@@ -1,10 +1,12 @@
-// Draft: the groups as a Markdown document. Pure: same groups, same bytes; no clock.
-// Owns: the heading, the line on the range, one section a group, one entry a change, and the end: the commits without
-// an entry, and the authors.
-// Never: trusts a subject: all text of commits goes through markdown.ts; links only where a remote is known.
-// INV-1  Each listed change is exactly one line that begins with "- " and ends with its commit's mark.
-// INV-2  Omissions are stated: commits without an entry by kind, older ones that were not read, a shallow clone.
-
+/**
+ * Draft: the groups as a Markdown document. Pure: same groups, same bytes; no clock.
+ *
+ * Owns: the heading, the line on the range, one section a group, one entry a change, and the end: the commits without
+ * an entry, and the authors. Never: trusts a subject: all text of commits goes through markdown.ts; links only where a
+ * remote is known.
+ * 1.  Each listed change is exactly one line that begins with "- " and ends with its commit's mark.
+ * 2.  Omissions are stated: commits without an entry by kind, older ones that were not read, a shallow clone.
+ */
 import type { Contributor } from "../../operators/git-log/contributors.ts";
 import { escapeMarkdown, toMarkdownLine } from "../markdown.ts";
 import type { Change, ChangeGroup, Omission } from "./change.ts";

@@ -1,10 +1,11 @@
-// Group: changes sorted into the sections of the document. Pure.
-// Owns: the default sections, and the commits without an entry.
-// INV-1  Each change lands in exactly one group, or among the omissions with the reason.
-// INV-2  Within a group the order is the history's, but changes of one scope stand together; an empty group is left
-//        out.
-// INV-3  A change and the one that undoes it, both of the range, have no entry: the reader never meets either.
-
+/**
+ * Group: changes sorted into the sections of the document. Pure.
+ *
+ * Owns: the default sections, and the commits without an entry.
+ * 1.  Each change lands in exactly one group, or among the omissions with the reason.
+ * 2.  Within a group the order is the history's, but changes of one scope stand together; an empty group is left out.
+ * 3.  A change and the one that undoes it, both of the range, have no entry: the reader never meets either.
+ */
 import type { Change, ChangeGroup, Omission, Section } from "./change.ts";
 
 export const defaultSections: readonly Section[] = [

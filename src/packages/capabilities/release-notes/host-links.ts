@@ -1,7 +1,9 @@
-// Host links: the addresses of a commit, a request, an issue and a comparison of two releases at the usual hosting
-// services. Pure.
-// Never: guesses for a service that it does not know; a commit alone has an address nearly everywhere.
-
+/**
+ * Host links: the addresses of a commit, a request, an issue and a comparison of two releases at the usual hosting
+ * services. Pure.
+ *
+ * Never: guesses for a service that it does not know; a commit alone has an address nearly everywhere.
+ */
 type Service = "github" | "gitlab" | "bitbucket" | "gitea" | "other";
 
 function serviceOf(remoteUrl: string): Service {

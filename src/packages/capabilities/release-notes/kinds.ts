@@ -1,8 +1,10 @@
-// Kinds: the kinds of change that the words of a subject indicate. Pure tables.
-// Owns: the types of Conventional Commits, and for all other subjects the meaning of their first words.
-// INV-1  The work on a project's own tools (tests, linters, changesets, CI) is no feature and no fix, whichever verb
-//        begins it.
-
+/**
+ * Kinds: the kinds of change that the words of a subject indicate. Pure tables.
+ *
+ * Owns: the types of Conventional Commits, and for all other subjects the meaning of their first words.
+ * 1.  The work on a project's own tools (tests, linters, changesets, CI) is no feature and no fix, whichever verb
+ *     begins it.
+ */
 import type { ChangeKind } from "./change.ts";
 
 const kindsByType: Readonly<Record<string, ChangeKind>> = {

@@ -1,7 +1,9 @@
-// The operators of the release notes package: each a schema around one pure function.
-// Owns: the data that is passed between the steps of the plan.
-// Never: reads the repository or the disk (Git.Log and File.Write do).
-
+/**
+ * The operators of the release notes package: each a schema around one pure function.
+ *
+ * Owns: the data that is passed between the steps of the plan. Never: reads the repository or the disk (Git.Log and
+ * File.Write do).
+ */
 import { z } from "zod";
 import { defineOperator, operatorError } from "../../../define/define-operator.ts";
 import { Commit } from "../../operators/git-log/commit.ts";

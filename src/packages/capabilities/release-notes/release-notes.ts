@@ -1,9 +1,10 @@
-// Repo.ReleaseNotes.Draft: release notes of a git repository, published only when a person has countersigned them.
-// Owns: the plan: collect → classify → group → draft → check → publish, the last behind a gate; on request, the same as
-// JSON beside it, behind a gate of its own.
-// Never: writes without the gate, calls a model or the network.
-// INV-1  The published text is the outcome of `draft` as the person left it, not what a later step computed.
-
+/**
+ * Repo.ReleaseNotes.Draft: release notes of a git repository, published only when a person has countersigned them.
+ *
+ * Owns: the plan: collect → classify → group → draft → check → publish, the last behind a gate; on request, the same
+ * as JSON beside it, behind a gate of its own. Never: writes without the gate, calls a model or the network.
+ * 1.  The published text is the outcome of `draft` as the person left it, not what a later step computed.
+ */
 import { z } from "zod";
 import type { ExecutionPlan } from "../../../contract/plan.ts";
 import { defineCapability } from "../../../define/define-capability.ts";

@@ -1,8 +1,10 @@
-// File.Digest: sha256, size, line and word count of files, one after the other, without holding them in memory.
-// Owns: the measuring of one file's bytes (File.Read uses it too) and the choice of a part of a list.
-// Never: fails a whole list for one file: what is too large, gone or unreadable is named in its entry.
-// INV-1  The parts 0..n-1 of n of one list are disjoint and together the whole list.
-
+/**
+ * File.Digest: sha256, size, line and word count of files, one after the other, without holding them in memory.
+ *
+ * Owns: the measuring of one file's bytes (File.Read uses it too) and the choice of a part of a list. Never: fails a
+ * whole list for one file: a file that is too large, gone or unreadable is named in its entry.
+ * 1.  The parts 0..n-1 of n of one list are disjoint and together the whole list.
+ */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { defineOperator, OperatorError } from "../../../define/define-operator.ts";

@@ -1,7 +1,9 @@
-// The failures of the file operators: one coded operator error for each kind of trouble with a file.
-// Owns: the codes FILE_… and which of them another attempt may cure.
-// Never: hides an abort or an error that is already coded.
-
+/**
+ * The failures of the file operators: one coded operator error for each kind of trouble with a file.
+ *
+ * Owns: the codes FILE_… and which of them another attempt may cure. Never: hides an abort or an error that is already
+ * coded.
+ */
 import { OperatorError, type OperatorErrorOptions, operatorError } from "../../../define/define-operator.ts";
 
 type Row = Pick<OperatorErrorOptions, "code" | "category" | "message">;

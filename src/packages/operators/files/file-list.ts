@@ -1,8 +1,10 @@
-// File.List: the plain files below a folder, by path, with their sizes.
-// Owns: the walk, its order and its bounds (files, depth, entries looked at).
-// Never: follows a symbolic link, enters a folder of git or node_modules, opens a file.
-// INV-1  Same tree, same answer: entries are visited and listed in code unit order of their names, not the disk's.
-
+/**
+ * File.List: the plain files below a folder, by path, with their sizes.
+ *
+ * Owns: the walk, its order and its bounds (files, depth, entries looked at). Never: follows a symbolic link, enters a
+ * folder of git or node_modules, opens a file.
+ * 1.  Same tree, same answer: entries are visited and listed in code unit order of their names, not the disk's.
+ */
 import { lstat, readdir } from "node:fs/promises";
 import { extname, join, posix } from "node:path";
 import { z } from "zod";

@@ -1,7 +1,9 @@
-// File.Read: the text of one file of a folder, with its digest and measures.
-// Owns: the bound on its size and the demand that it is UTF-8.
-// Never: leaves the folder, guesses an encoding, yields half a file.
-
+/**
+ * File.Read: the text of one file of a folder, with its digest and measures.
+ *
+ * Owns: the bound on its size and the demand that it is UTF-8. Never: leaves the folder, guesses an encoding, yields
+ * half a file.
+ */
 import { z } from "zod";
 import { defineOperator, operatorError } from "../../../define/define-operator.ts";
 import { measure } from "./file-digest.ts";

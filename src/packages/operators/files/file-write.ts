@@ -1,15 +1,16 @@
-// File.Write: makes a text file stand in a folder, whole or not at all.
-// Owns: the atomic replacement (temporary file beside it, fsync, rename, fsync of the folder), the check of the place
-// before anybody is asked, and the preview at the gate with its basis: the file that stands there.
-// Never: leaves the folder, replaces a symbolic link, appends, or touches a file that already says the same.
-// INV-1  A reader sees the old text or the new one, also after a crash.
-// INV-2  Same content already there: nothing is written, `unchanged` says so. The same key again gets its first answer.
-// INV-3  What somebody approved is written over the file that their diff was made against, and over no other: a new
-//        file is linked into place, which never replaces one; an existing one is compared as the last thing before the
-//        rename.
-// INV-4  The preview and its basis name the real path; a write whose path leads elsewhere by then is refused. It goes
-//        to the folder that was opened for it, whatever stands at that folder's path by then (open-inside.ts).
-
+/**
+ * File.Write: makes a text file stand in a folder, whole or not at all.
+ *
+ * Owns: the atomic replacement (temporary file beside it, fsync, rename, fsync of the folder), the check of the place
+ * before anybody is asked, and the preview at the gate with its basis: the file that stands there. Never: leaves the
+ * folder, replaces a symbolic link, appends, or touches a file that already says the same.
+ * 1.  A reader sees the old text or the new one, also after a crash.
+ * 2.  Same content already there: nothing is written, `unchanged` says so. The same key again gets its first answer.
+ * 3.  An approved text is written over the file that its diff was made against, and over no other: a new file is
+ *     linked into place, which never replaces one; an existing one is compared as the last thing before the rename.
+ * 4.  The preview and its basis name the real path; a write whose path leads elsewhere by then is refused. It goes to
+ *     the folder that was opened for it, whatever stands at that folder's path by then (open-inside.ts).
+ */
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import { link, lstat, open, rename, rm } from "node:fs/promises";

@@ -1,10 +1,12 @@
-// Opens a judged place: it opens exactly what was judged, even if the path has changed meanwhile.
-// Owns: the walk from the base folder to a place, one folder after the other, and the handles it holds.
-// Never: follows a symbolic link, judges a path (safe-path.ts), reads or writes content.
-// 1. A folder or a name on the way that has become a link since it was judged is refused.
-// 2. On Linux the walk goes from handle to handle (`/proc/self/fd`), so that a folder that is exchanged later is not
-// used. Other systems have no such path in Node: there each step is opened by its path without following a link.
-
+/**
+ * Opens a judged place: exactly the file or folder that was judged, even if the path has changed meanwhile.
+ *
+ * Owns: the walk from the base folder to a place, one folder after the other, and the handles it holds. Never: follows
+ * a symbolic link, judges a path (safe-path.ts), reads or writes content.
+ * 1.  A folder or a name on the way that has become a link since it was judged is refused.
+ * 2.  On Linux the walk goes from handle to handle (`/proc/self/fd`), so that a folder that is exchanged later is not
+ *     used. Other systems have no such path in Node: there each step is opened by its path without following a link.
+ */
 import { constants, existsSync } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,10 +1,12 @@
-// The judgement of paths: a file operator works below a base folder, at the real path, and never in a folder of git.
-// Owns: the schemas of folder and path, and the functions that turn them into a judged place.
-// Never: opens a file (open-inside.ts opens a judged place without following a link).
-// 1. The real path, with every link on the way resolved, lies inside the real base folder.
-// 2. The real path does not enter `.git`, a bare repository or a folder that a write would make one: git runs what such
-// a folder's configuration and hooks say. This holds for the base folder as well.
-
+/**
+ * The judgement of paths: a file operator works below a base folder, at the real path, and never in a folder of git.
+ *
+ * Owns: the schemas of folder and path, and the functions that turn them into a judged place. Never: opens a file
+ * (open-inside.ts opens a judged place without following a link).
+ * 1.  The real path, with every link on the way resolved, lies inside the real base folder.
+ * 2.  The real path does not enter `.git`, a bare repository or a folder that a write would make one: git runs what
+ *     such a folder's configuration and hooks say. This holds for the base folder as well.
+ */
 import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 import { z } from "zod";

@@ -1,7 +1,9 @@
-// A unified diff of two texts, as `diff -u` and git print it. Pure.
-// Owns: hunks with three lines of context, the mark of a missing last newline.
-// Never: compares more than `maxCells` pairs of lines; beyond that the differing middle is shown as replaced whole.
-
+/**
+ * A unified diff of two texts, as `diff -u` and git print it. Pure.
+ *
+ * Owns: hunks with three lines of context, the mark of a missing last newline. Never: compares more than `maxCells`
+ * pairs of lines; beyond that the differing middle is shown as replaced whole.
+ */
 import { compareLines, type Edit, type Sign } from "../../../protocol/compare-lines.ts";
 
 const contextLines = 3;

@@ -1,8 +1,10 @@
-// Commit: one commit as Git.Log yields it, and the parser of the NUL-separated log it comes from.
-// Owns: the schema, the format string given to git and its exact inverse, and what of a long body is kept. Pure.
-// Never: runs git (run-git.ts does), judges what a commit means (capabilities do).
-// INV-1  `logFormat` and `parseLog` agree on the number and order of fields; a commit message cannot contain NUL.
-
+/**
+ * Commit: one commit as Git.Log yields it, and the parser of the NUL-separated log it comes from.
+ *
+ * Owns: the schema, the format string given to git and its exact inverse, and the kept part of a long body. Pure.
+ * Never: runs git (run-git.ts does), judges what a commit means (capabilities do).
+ * 1.  `logFormat` and `parseLog` agree on the number and order of fields; a commit message cannot contain NUL.
+ */
 import { z } from "zod";
 import { operatorError } from "../../../define/define-operator.ts";
 

@@ -1,8 +1,10 @@
-// Contributors: who wrote the commits of a range, out of what `git shortlog` printed. Pure.
-// Owns: one person for several names or addresses, and the account that a hosting service's no-reply address names.
-// Never: yields an address: it would go into the ledger and into documents.
-// INV-1  Two entries are one person if they share a name or an address; the name with most commits is kept.
-
+/**
+ * Contributors: the authors of the commits of a range, from the output of `git shortlog`. Pure.
+ *
+ * Owns: one person for several names or addresses, and the account that a hosting service's no-reply address names.
+ * Never: yields an address: it would go into the ledger and into documents.
+ * 1.  Two entries are one person if they share a name or an address; the name with most commits is kept.
+ */
 import { z } from "zod";
 
 /** `first`: nobody of that name or address wrote an older commit; null where that cannot be told. */

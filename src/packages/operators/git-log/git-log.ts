@@ -1,10 +1,11 @@
-// Git.Log: the commits between two refs of a real repository, newest first, with its remote's web address if any.
-// Owns: the bounds on their number and their text, and what is told while git counts. Which commits are meant:
-// range.ts.
-// Never: writes, fetches, or reads anything but the history and the remote's address.
-// INV-1  More commits than `max_commits` are cut to the newest; `truncated` says so, and `total` how many there are.
-// INV-2  A clone without its older history says so (`shallow`): what lies before it is not there to be counted.
-
+/**
+ * Git.Log: the commits between two refs of a real repository, newest first, with its remote's web address if any.
+ *
+ * Owns: the bounds on their number and their text, and the progress that is reported while git counts. range.ts
+ * decides which commits are meant. Never: writes, fetches, or reads anything but the history and the remote's address.
+ * 1.  More commits than `max_commits` are cut to the newest; `truncated` says so, and `total` how many there are.
+ * 2.  A clone without its older history says so (`shallow`): the commits before it are not there to be counted.
+ */
 import { z } from "zod";
 import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";

@@ -1,9 +1,11 @@
-// Range: which commits are meant: from the last release, or the ref that was named, to the end that was named.
-// Owns: which tags count as releases (by prefix, for repositories with several packages), and what is said where a ref
-// is unknown.
-// INV-1  git sees a ref only as an argument of rev-parse and describe, after its pattern; the log itself is asked by
-//        hash.
-
+/**
+ * Range: the commits from the last release, or the named ref, to the named end.
+ *
+ * Owns: the tags that count as releases (by prefix, for repositories with several packages), and the message about an
+ * unknown ref.
+ * 1.  git sees a ref only as an argument of rev-parse and describe, after its pattern; the log itself is asked by
+ *     hash.
+ */
 import { z } from "zod";
 import { operatorError } from "../../../define/define-operator.ts";
 import { askGit, type GitProgram, runGit } from "./run-git.ts";

@@ -1,7 +1,9 @@
-// Remote: the web address of a repository, made from the address git fetches from. Pure, no network.
-// Owns: the accepted forms (scp-like, ssh, git, http, https) and the removal of credentials.
-// Never: yields a user name, a password or a token: the address goes into the ledger and into documents.
-
+/**
+ * Remote: the web address of a repository, made from the address git fetches from. Pure, no network.
+ *
+ * Owns: the accepted forms (scp-like, ssh, git, http, https) and the removal of credentials. Never: yields a user
+ * name, a password or a token: the address goes into the ledger and into documents.
+ */
 const scpLike = /^(?:[^@\s/]+@)?([A-Za-z0-9.-]+):(?!\/\/)([^\s]+)$/;
 const webHost = /^[A-Za-z0-9.-]+(?::\d+)?$/;
 const webPath = /^[A-Za-z0-9._~/+-]+$/;

@@ -1,11 +1,13 @@
-// Running git: one process, no shell, bounded output, ended when the signal fires.
-// Owns: the environment git gets and the translation of its failures into coded operator errors.
-// Never: touches the network or waits for a password; builds arguments from unchecked text (git-log.ts checks refs).
-// INV-1  The repository is the one named by the caller: GIT_DIR and its relatives are not inherited from a hook.
-// INV-2  An abort throws the signal's own reason.
-// INV-3  Nothing runs that a repository names, in its configuration, its attributes or its hooks: a repository is data
-//        that somebody else wrote. What the machine's own configuration says of trust (safe.directory) holds.
-
+/**
+ * Running git: one process, no shell, bounded output, ended when the signal fires.
+ *
+ * Owns: the environment git gets and the translation of its failures into coded operator errors. Never: touches the
+ * network or waits for a password; builds arguments from unchecked text (git-log.ts checks refs).
+ * 1.  The repository is the one named by the caller: GIT_DIR and its relatives are not inherited from a hook.
+ * 2.  An abort throws the signal's own reason.
+ * 3.  Nothing runs that a repository names, in its configuration, its attributes or its hooks: a repository is data
+ *     that somebody else wrote. What the machine's own configuration says of trust (safe.directory) holds.
+ */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { OperatorError, operatorError } from "../../../define/define-operator.ts";

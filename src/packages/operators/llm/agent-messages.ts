@@ -1,11 +1,13 @@
-// An agent's conversation: as its plan passes it from step to step, and as a model is asked.
-// Owns: the shapes of messages and of what a model wants, the names of tools towards models.
-// Never: calls a model or a tool.
-// M1  What a model wants is checked where it is said: a call of no tool, or with input that its tool does not take, has
-//     a `problem`, which the model is told; it is no step.
-// M2  The ids of calls are distinct in a conversation: a model that repeats one gets its results apart all the same.
-// M3  A call that a person or a rule has changed is told to the model with what it was made with.
-
+/**
+ * An agent's conversation: as its plan passes it from step to step, and as a model is asked.
+ *
+ * Owns: the shapes of messages and of the calls that a model wants, and the names of tools towards models. Never:
+ * calls a model or a tool.
+ * 1.  A wanted call is checked as the answer is read: a call of an unknown tool, or with input that its tool does not
+ *     take, has a `problem`, which is reported to the model; it is no step.
+ * 2.  The ids of calls are distinct in a conversation: an id that a model repeats gets a number.
+ * 3.  A call that a person or a rule has changed is reported to the model with the input that it was made with.
+ */
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { z } from "zod";
 import { kernelError } from "../../../contract/error-codes.ts";

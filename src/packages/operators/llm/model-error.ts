@@ -1,9 +1,11 @@
-// Converts an error that a model provider threw, or put into its stream, to an operator's error.
-// Owns: which failures may pass (try again, elsewhere or later) and which will not. Read by name and shape, so that
-// errors of any copy of the interface package are known.
-// Never: repeats a request's body, an address or a header: they may hold what a ledger must not keep.
-// INV-1  The message is ours, because the requester reads it; a provider's own message is a detail (`said`).
-
+/**
+ * Converts an error that a model provider threw, or put into its stream, to an operator's error.
+ *
+ * Owns: which failures may pass (try again, elsewhere or later) and which will not. Read by name and shape, so that
+ * errors of any copy of the interface package are known. Never: repeats a request's body, an address or a header: they
+ * may hold what a ledger must not keep.
+ * 1.  The message is ours, because the requester reads it; a provider's own message is a detail (`said`).
+ */
 import { OperatorError, type OperatorErrorOptions, operatorError } from "../../../define/define-operator.ts";
 import { readRetryAfterMs } from "../../../protocol/read-retry-after.ts";
 

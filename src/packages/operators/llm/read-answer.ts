@@ -1,7 +1,10 @@
-// A model's answer, streamed or whole, as one record.
-// Owns: what is kept of an answer, and its bound. Never: judges whether it is an answer; holds a stream after its end.
-// INV-1  Reading ends with the signal, whether the model heeds it or not, and the stream is released.
-
+/**
+ * A model's answer, streamed or whole, as one record.
+ *
+ * Owns: the kept parts of an answer, and its bound. Never: judges whether it is an answer; holds a stream after its
+ * end.
+ * 1.  Reading ends with the signal, whether the model heeds it or not, and the stream is released.
+ */
 import type {
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,

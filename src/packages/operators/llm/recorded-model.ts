@@ -1,10 +1,13 @@
-// A model's conversation in a file: kept while a real model answers, and held again without it, in tests.
-// Owns: the file's shape, and what of an exchange is kept. Never: keeps a header, an address, or a body as it went over
-// the wire.
-// INV-1  An exchange is kept when it has ended, as an answer, a stream or a failure; the file is whole after each.
-// INV-2  What is held again is what was asked, word for word: a question that was not recorded is an error that says
-//        so.
-
+/**
+ * A model's conversation in a file: it is recorded while a real model answers, and replayed without the model in
+ * tests.
+ *
+ * Owns: the file's shape, and the kept parts of an exchange. Never: keeps a header, an address, or a body as it went
+ * over the wire.
+ * 1.  An exchange is kept when it has ended, as an answer, a stream or a failure; the file is whole after each.
+ * 2.  A replayed question equals the recorded one word for word; a question that was not recorded is an error that
+ *     says so.
+ */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import type {

@@ -1,12 +1,14 @@
-// One tool call over MCP: the kernel's request with its key, progress, cancellation and the result's form.
-// Owns: what goes into `_meta`, how much progress is passed on, what counts as a result.
-// Never: checks arguments (the operator's schema did), judges a result's meaning, keeps files: T0's bridge takes them.
-// INV-1  A tool is called only while its server lists it as it was when the operator was made.
-// INV-2  What a server sends as a result is bounded and has a result's form, or the call has failed for good.
-// INV-3  A person's no at another kernel is one here: it is not planned around.
-// INV-4  An abort is told to the server: by notifications/cancelled, or by ending the stream that the call had to
-//        itself.
-
+/**
+ * One tool call over MCP: the kernel's request with its key, progress, cancellation and the result's form.
+ *
+ * Owns: the content of `_meta`, the bound on progress, and the form of a result. Never: checks arguments (the
+ * operator's schema did), judges a result's meaning, keeps files: T0's bridge takes them.
+ * 1.  A tool is called only while its server lists it as it was when the operator was made.
+ * 2.  A server's result is bounded and has the form of a result, or the call has failed for good.
+ * 3.  A rejection by a person at another kernel counts as one here: no other plan follows.
+ * 4.  An abort is reported to the server: by notifications/cancelled, or by ending the stream that the call had to
+ *     itself.
+ */
 import type { CallToolResult, Progress, Tool } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { digest } from "../../../contract/digest.ts";

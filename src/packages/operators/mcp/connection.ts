@@ -1,9 +1,11 @@
-// The way to one MCP server: a line that is there when it is needed, and a new one after it broke.
-// Owns: which line is in use, and all that are still open.
-// Never: tries twice by itself: an attempt that fails has failed, and the kernel makes the next one.
-// INV-1  Calls that come while a line is being opened share it; one that broke serves nobody new.
-// INV-2  After close() nothing of it is left: no line, no child process, no waiting call.
-
+/**
+ * The way to one MCP server: a line that is there when it is needed, and a new one after it broke.
+ *
+ * Owns: the line in use, and all lines that are still open. Never: tries twice by itself: an attempt that fails has
+ * failed, and the kernel makes the next one.
+ * 1.  Calls that come while a line is being opened share it; one that broke serves nobody new.
+ * 2.  After close() nothing of it is left: no line, no child process, no waiting call.
+ */
 import type { Tool, Transport } from "@modelcontextprotocol/client";
 import { orAborted } from "../llm/read-answer.ts";
 import { type LineOptions, McpLine } from "./line.ts";

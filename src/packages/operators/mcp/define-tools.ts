@@ -1,9 +1,11 @@
-// From what an MCP server lists to operators: which tools can be one, under which name, with which effect and risk.
-// Owns: names, versions, the host's word on single tools, why a tool was left out.
-// Never: lets one bad tool spoil the others, or two tools of one name pass for one.
-// INV-1  A tool is an operator or is told as left out, with its reason; nothing is dropped in silence.
-// INV-2  Names begin with the host's prefix, or with `Mcp.`: a server cannot take the name of another operator.
-
+/**
+ * Makes operators of the tools that an MCP server lists, with the name, effect and risk of each.
+ *
+ * Owns: names, versions, the host's options for single tools, and the reason why a tool was left out. Never: lets one
+ * bad tool spoil the others, or two tools of one name pass for one.
+ * 1.  A tool becomes an operator, or is reported as left out with its reason.
+ * 2.  Names begin with the host's prefix, or with `Mcp.`: a server cannot take the name of another operator.
+ */
 import type { Tool } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../../contract/json.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";

@@ -1,10 +1,12 @@
-// Determines the effect of a tool from its server's annotations and the host's options for both.
-// Owns: the reading of MCP's annotations as effect, idempotency and risk.
-// Never: lets a server's own word lower the effect, or promise idempotency, unless the host trusts that server.
-// INV-1  Untrusted, an annotation can only raise the effect above the host's default for the server.
-// INV-2  Trusted, a hint that is missing reads as the protocol's default: not read-only, destructive, open world.
-// INV-3  A server that says nothing of a tool leaves it the host's default.
-
+/**
+ * Determines the effect of a tool from its server's annotations and the host's options for both.
+ *
+ * Owns: the reading of MCP's annotations as effect, idempotency and risk. Never: lets a server's own word lower the
+ * effect, or promise idempotency, unless the host trusts that server.
+ * 1.  Untrusted, an annotation can only raise the effect above the host's default for the server.
+ * 2.  Trusted, a hint that is missing reads as the protocol's default: not read-only, destructive, open world.
+ * 3.  A server that says nothing of a tool leaves it the host's default.
+ */
 import type { ToolAnnotations } from "@modelcontextprotocol/client";
 import { type Effect, effects, isHarmless } from "../../../contract/operator.ts";
 

@@ -1,11 +1,13 @@
-// One connection to an MCP server, from its handshake to its end, and the tools that the server listed over it.
-// Owns: what is offered to the server, the listing and its age, how many calls are on the line.
-// Never: connects again (connection.ts makes another line), answers sampling or elicitation: neither is offered.
-// INV-1  After a notice that tools changed they are listed again before a call that comes then; a notice that comes
-//        during a listing makes the next call list again.
-// INV-2  A line that broke takes no new call, and is closed when its last one has ended.
-// INV-3  A server that sends more than `limits.maxMessages` while no call begins or ends loses its connection.
-
+/**
+ * One connection to an MCP server, from its handshake to its end, and the tools that the server listed over it.
+ *
+ * Owns: the features that are offered to the server, the listing and its age, and the number of calls on the line.
+ * Never: connects again (connection.ts makes another line), answers sampling or elicitation: neither is offered.
+ * 1.  After a notice that tools changed they are listed again before a call that comes then; a notice during a listing
+ *     makes the next call list again.
+ * 2.  A line that broke takes no new call, and is closed when its last one has ended.
+ * 3.  A server that sends more than `limits.maxMessages` while no call begins or ends loses its connection.
+ */
 import {
   Client,
   type Implementation,

@@ -1,10 +1,12 @@
-// Interprets a failure on the way to a tool: whether the call was sent, was done, and may be tried again.
-// Owns: the reading of the SDK's errors as KernelErrors. Never: decides about an attempt; retries are the kernel's
-// (T4).
-// INV-1  A call that may have reached its server and has no answer is in doubt, unless it may be repeated.
-// INV-2  A tool that may not be repeated is tried again only where it was certainly not called.
-// INV-3  A wrong argument keeps its JSON-RPC code: the kernel mends it once.
-
+/**
+ * Interprets a failure on the way to a tool: whether the call was sent, was done, and may be tried again.
+ *
+ * Owns: the reading of the SDK's errors as KernelErrors. Never: decides about an attempt; retries are the kernel's
+ * (T4).
+ * 1.  A call that may have reached its server and has no answer is in doubt, unless it may be repeated.
+ * 2.  A tool that may not be repeated is tried again only where it was certainly not called.
+ * 3.  A wrong argument keeps its JSON-RPC code: the kernel mends it once.
+ */
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { isKernelError, KernelErrorException } from "../../../contract/error.ts";
 import { type ErrorCode, type KernelErrorOptions, kernelError } from "../../../contract/error-codes.ts";

@@ -1,12 +1,12 @@
-// The tools of an MCP server as operators: each passes policy, budget, gate, timeout and ledger like any other.
-// Owns: the options of a host, the set of operators and its renewal.
-// Never: starts a server by itself (a transport does), registers anything: the host gives the operators to its kernel.
-// INV-1  Nothing that a server says lowers an effect unless the host trusts it or says so itself
-//        (judge-annotations.ts).
-// INV-2  An operator does what its tool did when it was made: a tool that is gone or changed is refused until
-//        refresh().
-// INV-3  A broken connection is a failed attempt; the next attempt makes a new one from the transport's function.
-
+/**
+ * The tools of an MCP server as operators: each passes policy, budget, gate, timeout and ledger like any other.
+ *
+ * Owns: the options of a host, the set of operators and its renewal. Never: starts a server by itself (a transport
+ * does), registers anything: the host gives the operators to its kernel.
+ * 1.  Nothing that a server says lowers an effect unless the host trusts it or says so itself (judge-annotations.ts).
+ * 2.  An operator does what its tool did when it was made: a tool that is gone or changed is refused until refresh().
+ * 3.  A broken connection is a failed attempt; the next attempt makes a new one from the transport's function.
+ */
 import type { Implementation, Root, Tool } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { hostFunction, limitsOf, objectWith } from "../../../contract/host-object.ts";

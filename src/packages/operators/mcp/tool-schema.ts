@@ -1,12 +1,15 @@
-// The JSON Schemas of a tool as the zod schemas of its operator. The schemas come from a foreign server.
-// Owns: the compilation of a schema, the judgement of a value, and the time that each may take.
-// Never: changes a value (no defaults are set, nothing is removed), follows a reference out of the schema.
-// 1. A schema that cannot be compiled, or that has a keyword this reader does not know, throws where the tool is
-// defined. Keywords that begin with `x-` are annotations, as JSON Schema reserves them for; so are a few of OpenAPI.
-// 2. Compilation and judgement stop after `schemaTimeoutMs` of the processor: patterns that backtrack, `uniqueItems`,
-// `enum` and references can cost more than any size limit bounds. A value whose judgement was stopped is refused.
-// 3. Each schema has a validator of its own, so that an `$id` never meets the schema of another tool.
-
+/**
+ * The JSON Schemas of a tool as the zod schemas of its operator. The schemas come from a foreign server.
+ *
+ * Owns: the compilation of a schema, the judgement of a value, and the time that each may take. Never: changes a value
+ * (no defaults are set, nothing is removed), follows a reference out of the schema.
+ * 1.  A schema that cannot be compiled, or that has a keyword this reader does not know, throws where the tool is
+ *     defined. Keywords that begin with `x-` are annotations, as JSON Schema reserves them for; so are a few of
+ *     OpenAPI.
+ * 2.  Compilation and judgement stop after `schemaTimeoutMs` of the processor: patterns that backtrack, `uniqueItems`,
+ *     `enum` and references can cost more than any size limit bounds. A value whose judgement was stopped is refused.
+ * 3.  Each schema has a validator of its own, so that an `$id` never meets the schema of another tool.
+ */
 import { addFormats } from "@modelcontextprotocol/client/validators/ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
