@@ -45,4 +45,4 @@ it("the list ends with the result of each child, whichever process dies when", a
     await client.end();
     await reader.stop({ drainMs: 0 });
   }
-}, 60_000);
+}, 120_000);

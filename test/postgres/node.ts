@@ -1,7 +1,7 @@
 /**
  * A process with a kernel on a ledger in Postgres, for tests that end it. A line of its input is a number of jobs to
- * begin, or `each N`: one list that runs a job for each of N items. It answers on its output, a line of JSON each. What
- * its operator does in the world is a row of the table `effects`.
+ * begin, `each N`: one list that runs a job for each of N items, or `queue N`: jobs in queues of two keys. It answers
+ * on its output, a line of JSON each. What its operator does in the world is a row of the table `effects`.
  */
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
@@ -61,9 +61,18 @@ const list = defineCapability({
   }),
 });
 
+const queued = defineCapability({
+  intentType: "Test.Queued",
+  version: "1.0",
+  input: z.object({ key: z.string() }),
+  operators: [act],
+  queue: { key: "{{input.key}}", concurrency: 2, rate: { limit: 3, perMs: 1_000 } },
+  plan: { reasoning: "in its turn", steps: steps.slice(0, 2) },
+});
+
 const kernel = await createKernel({
   ledger: postgresLedger({ url: ledgerUrl, schema }),
-  capabilities: [job, list],
+  capabilities: [job, list, queued],
   defaultPolicies: false,
   owner,
   limits: { leaseMs: Number(leaseMs) },
@@ -87,10 +96,14 @@ const say = (value: object): void => void process.stdout.write(`${JSON.stringify
 say({ ready: true });
 
 for await (const line of createInterface({ input: process.stdin })) {
+  const [what = "", number = what] = line.split(" ");
   const ids: string[] = [];
-  const [items] = line.startsWith("each ") ? [Number(line.slice(5))] : [];
-  if (items !== undefined) ids.push(await submit(`${owner} ${begun}`, "Test.List", { items }));
-  else for (let n = 0; n < Number(line); n += 1) ids.push(await submit(`${owner} ${begun + n}`, "Test.Job", {}));
+  const begin = async (intent_type: string, inputs: object): Promise<unknown> =>
+    ids.push(await submit(`${owner} ${begun + ids.length}`, intent_type, inputs));
+  if (what === "each") await begin("Test.List", { items: Number(number) });
+  else if (what === "queue")
+    for (let n = 0; n < Number(number); n += 1) await begin("Test.Queued", { key: `k${n % 2}` });
+  else for (let n = 0; n < Number(number); n += 1) await begin("Test.Job", {});
   begun += ids.length;
   say({ ids });
 }

@@ -8,6 +8,8 @@ import type { Client } from "pg";
 export interface Node {
   readonly process: ChildProcessWithoutNullStreams;
   readonly submit: (count: number) => Promise<readonly string[]>;
+  /** Begins so many jobs in queues of two keys. */
+  readonly submitQueued: (count: number) => Promise<readonly string[]>;
   /** Begins a list that runs a job for each of so many items, and returns its id. */
   readonly submitList: (items: number) => Promise<string>;
 }
@@ -47,6 +49,7 @@ export async function startNode(args: readonly string[], aheadMs = 0): Promise<N
   return {
     process: child,
     submit: (count) => order(String(count)),
+    submitQueued: (count) => order(`queue ${count}`),
     submitList: async (items) => (await order(`each ${items}`))[0] as string,
   };
 }
