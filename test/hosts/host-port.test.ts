@@ -227,4 +227,27 @@ describe("the host of this process", () => {
     reads[1]?.();
     expect(looks).toEqual(["queued", "queued"]);
   });
+
+  it("looks at once for what falls due while it looks, and after a pause for what it has seen due", async () => {
+    let now = 1_000;
+    const armed: (number | null)[] = [];
+    const work = {
+      takeUp: async (kind: string) => {
+        if (kind === "due") now += 100;
+        return [];
+      },
+      store: { nextDue: async () => (armed.length === 0 ? 1_050 : 1_000), nextAdmission: async () => null },
+      clock: { now: () => now },
+      limits: { leaseMs: 30_000, tailPollMs: 250 },
+      upkeep: () => undefined,
+      alarm: (name: string, at: number | null, fire: () => void) => {
+        if (name !== "due") return;
+        armed.push(at);
+        if (armed.length === 1) fire();
+      },
+    };
+    await new EmbeddedHost(work as unknown as HostWork).start();
+    while (armed.length < 2) await letRun();
+    expect(armed).toEqual([1_050, 1_200 + 250]);
+  });
 });

@@ -110,20 +110,20 @@ export class EmbeddedHost implements Host {
   async #fireDue(): Promise<void> {
     if (this.#stopped) return;
     this.#armedFor = null;
+    const from = this.#work.clock.now();
     await this.#takeUp("due");
     const next = await this.#work.store.nextDue();
     // A workflow that was parked meanwhile may be due sooner than those that were read, and has its own alarm.
-    if (!this.#stopped) this.#armBy(this.#ahead(next));
+    if (!this.#stopped) this.#armBy(this.#ahead(next, from));
   }
 
   /**
    * Returns the time of the next look. A workflow that is due although it was just examined cannot move now: it is
-   * examined again after a pause, not at once.
+   * examined again after a pause, not at once. One that fell due after `examined` has not been.
    */
-  #ahead(due: number | null): number | null {
-    const now = this.#work.clock.now();
+  #ahead(due: number | null, examined = this.#work.clock.now()): number | null {
     if (due === null || due === neverDue) return null;
-    return due > now ? due : now + this.#work.limits.tailPollMs;
+    return due > examined ? due : this.#work.clock.now() + this.#work.limits.tailPollMs;
   }
 
   /** Arms repeated recovery, because the workflows of a dead process are free only once its lease has run out. */
