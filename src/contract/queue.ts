@@ -165,6 +165,8 @@ export const QueueStanding = z
     place: z.enum(["waiting", "taken"]).nullable(),
     /** The ISO instant since which it waits; null if it does not. */
     queued_at: z.string().nullable(),
+    /** The ISO instant at which it asks for a place, if no newer request supersedes it; absent without debounce. */
+    debounced_until: z.string().optional(),
   })
   .readonly();
 export type QueueStanding = z.infer<typeof QueueStanding>;

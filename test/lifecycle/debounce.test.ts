@@ -21,6 +21,7 @@ describe("a debounced queue", () => {
     const a = await order(t, "a", { vendor });
     const seen = await t.kernel.workflow(a);
     expect(seen).toMatchObject({ state: "accepted", queue: { debounce: { ms: 1_000, max_ms: 2_500 }, place: null } });
+    expect(Date.parse(seen.queue?.debounced_until ?? "") - Date.parse(seen.accepted_at)).toBe(1_000);
     expect((await t.kernel.workflows())[0]?.queued).toBe(true);
     expect(await t.kernel.queues({}, testCaller)).toMatchObject([{ running: 0, waiting: 1 }]);
     await t.clock.advance(900);

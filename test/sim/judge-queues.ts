@@ -179,10 +179,12 @@ const isBefore = (one: Waiting, other: Waiting): boolean => {
   return order < 0 || (order === 0 && one.id < other.id);
 };
 
-function waitingOf({ workflow_id, intent, run_began_at, start_at }: WorkflowRecord): Waiting | null {
+function waitingOf({ workflow_id, intent, run_began_at, start_at, debounced, run }: WorkflowRecord): Waiting | null {
   const { queue } = intent;
   if (queue === undefined) return null;
-  const since = Math.max(Date.parse(run_began_at), start_at === null ? 0 : Date.parse(start_at));
+  const joined = Math.max(Date.parse(run_began_at), start_at === null ? 0 : Date.parse(start_at));
+  // One that supersedes others has their turn.
+  const since = debounced === null || run > 1 ? joined : Date.parse(debounced.from);
   return { id: workflow_id, line: lineOf(queue), priority: queue.priority, since };
 }
 

@@ -39,6 +39,12 @@ const styles: Readonly<Record<WorkflowStateName | StepState, Style>> = {
 
 export const styleOfState = (state: WorkflowStateName | StepState): Style => styles[state];
 
+const isDebounced = ({ state, queue }: WorkflowState): boolean =>
+  state === "accepted" && queue?.place === null && queue.debounced_until !== undefined;
+
+const describeDebounce = ({ name, key, debounced_until }: QueueStanding): string =>
+  `waits for newer requests of the queue ${name}${key === "" ? "" : ` (${key})`} until ${debounced_until}`;
+
 const describeQueue = ({ name, key, concurrency }: QueueStanding): string =>
   `waits for a place in the queue ${name}${key === "" ? "" : ` (${key})`}, which has ${concurrency}`;
 
@@ -53,6 +59,7 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
   const parts = [head, indent(showLine(facts))];
   if (state.parent !== null) parts.push(indent(describeParent(state.parent)));
   if (state.paused !== null) parts.push(indent(paint("yellow", showLine(describePause(state.paused)))));
+  if (isDebounced(state)) parts.push(indent(paint("dim", showLine(describeDebounce(state.queue as QueueStanding)))));
   if (state.queue?.place === "waiting") parts.push(indent(paint("yellow", showLine(describeQueue(state.queue)))));
   if (state.held_by.length > 0) parts.push(indent(paint("yellow", describeHeld(state.held_by))));
   if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));

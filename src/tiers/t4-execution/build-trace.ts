@@ -90,7 +90,9 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
 
 function standingOf(record: WorkflowRecord): QueueStanding | null {
   const queue = queueOf(record);
-  return queue === undefined ? null : { ...queue, place: record.place, queued_at: record.queued_at };
+  if (queue === undefined) return null;
+  const { place, queued_at, debounced } = record;
+  return { ...queue, place, queued_at, ...(debounced !== null && { debounced_until: debounced.until }) };
 }
 
 const viewStep = (of: WorkflowRecord, record: StepRecord): StepView => ({
