@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { noCharge } from "../../src/contract/budget.ts";
 import { planBatch, type Standing, workflowColumns } from "../../src/ledger/tables/plan-batch.ts";
-import { emptyLine } from "../../src/ledger/tables/queue-lines.ts";
+import { emptyLine, mayTake } from "../../src/ledger/tables/queue-lines.ts";
 import type { Append } from "../../src/ports/ledger-store.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 
@@ -17,6 +17,17 @@ const nothing: Standing = {
 
 const key = (unique: boolean) => ({ keys: [{ key: "k", action_id: "act_1", ...(unique && { unique }) }] });
 const create = (n: number, indexes: object = {}): Append => firstTurn(testStream(n), {}, { indexes }).entry;
+
+describe("a place in a line", () => {
+  it("is taken by priority, then by time, also before one who waits is woken", () => {
+    const one = (workflow_id: string, rank: number, since: number) =>
+      ({ workflow_id, rank, since, concurrency: 1, rate_limit: null, rate_per: null }) as const;
+    const line = { ...emptyLine, waiting: [one("wf_first", -5, 20)] };
+    expect(mayTake(line, one("wf_low", 0, 10), 30)).toBe(false);
+    expect(mayTake(line, one("wf_late", -5, 30), 30)).toBe(false);
+    expect(mayTake(line, one("wf_high", -9, 30), 30)).toBe(true);
+  });
+});
 
 describe("planBatch", () => {
   it("keeps a key with the workflow that held it before, though the batch brings it again", () => {

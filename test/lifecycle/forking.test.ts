@@ -69,6 +69,23 @@ describe("a fork at a step", () => {
     await sound(t, third);
   });
 
+  it("decides again whether a step behind a failure is taken, and is refused where one was done", async () => {
+    world.faults.set("a", 1);
+    const settled = { depends_on: [{ step_id: "a", settled: true }], undo: undefined };
+    const when = { value: '{{a.output.room ?? "none"}}', equals: "a" };
+    await using t = await open([booking("a"), booking("b", [], { ...settled, when })]);
+    const { id, state } = await begin(t);
+    expect(statesOf(state)).toEqual(["a failed", "b skipped"]);
+    expect(statesOf((await fork(t, id, { at: state.sequence })).state)).toEqual(["a succeeded", "b succeeded"]);
+    world.faults.set("a", 1);
+    await using other = await open([booking("a"), booking("b", [], settled)]);
+    const { id: answered, state: joined } = await begin(other);
+    expect(statesOf(joined)).toEqual(["a failed", "b succeeded"]);
+    expect(await refusalOf(forkOf(other, answered, { at: joined.sequence }))).toMatchObject({
+      code: "T4_FORK_INVALID",
+    });
+  });
+
   it("asks policy about its plan: an approval concerns the steps behind the fork", async () => {
     const asked = definePolicySet({
       version: "1",

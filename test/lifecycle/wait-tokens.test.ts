@@ -111,6 +111,11 @@ describe("a one-time address", () => {
     await t.kernel.answerWait({ token, payload: ada });
     expect((await t.rest(id)).state).toBe("completed");
     const later = await begin(t);
+    await t.clock.advance(hour);
+    // A pause keeps the wait from its end, and its time goes on.
+    await t.kernel.pause(later.id, as);
+    await t.clock.advance(hour);
+    await expect(t.kernel.answerWait({ token: later.token, payload: ada })).rejects.toMatchObject(over);
     await t.kernel.cancel(later.id, as);
     await expect(t.kernel.answerWait({ token: later.token, payload: ada })).rejects.toMatchObject(over);
   });

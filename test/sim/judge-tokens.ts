@@ -42,7 +42,8 @@ function judgeEvent(event: LedgerEvent, before: Before): string | null {
   switch (event.event_type) {
     case "WAIT_ANSWERED":
       if (step.params["token"] !== true) return "token: a wait without an address is answered";
-      return answer === null && resumed === null ? null : "token: it is answered again, or after its wait";
+      if (answer !== null || resumed !== null) return "token: it is answered again, or after its wait";
+      return isOver(event, before.step) ? "token: it is answered after its time" : null;
     case "STEP_RESUMED": {
       const { by } = payloadOf(event, "STEP_RESUMED");
       if (by === "token") return answer === null || resumed !== null ? "token: it goes on without an answer" : null;
@@ -59,6 +60,9 @@ function judgeEvent(event: LedgerEvent, before: Before): string | null {
       return null;
   }
 }
+
+const isOver = ({ timestamp }: LedgerEvent, { phase, parked }: StepRecord): boolean =>
+  phase === "parked" && parked?.due_at != null && Date.parse(parked.due_at) <= Date.parse(timestamp);
 
 function judgeReminder(event: LedgerEvent, { step: { step, parked, phase }, since }: Before): string | null {
   const { reminder, role } = payloadOf(event, "WAIT_REMINDED");

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { defineCapability, defineOperator, definePolicySet } from "../../../src/index.ts";
 import { defineAgent } from "../../../src/packages/operators/llm/index.ts";
 import type { LedgerStore } from "../../../src/ports/ledger-store.ts";
-import { createTestKernel, memoryLedger } from "../../../src/testing/index.ts";
+import { createTestKernel, memoryLedger, testCaller } from "../../../src/testing/index.ts";
 import { payloads } from "../../execution/flow.ts";
 import { eventsOf, refusalOf } from "../../fixtures.ts";
 import { modelThat, says } from "../../routing/model-fixture.ts";
@@ -179,6 +179,35 @@ describe("an agent", () => {
     expect(seen.at(0)).toBeUndefined();
     expect(seen.at(-1)).toEqual([{ text: "meanwhile", author: { type: "user", id: "ann" }, follows: "note" }]);
     expect((await t.kernel.replay(id)).identical).toBe(true);
+  });
+
+  it("a message to a plan that another process makes anew stands behind that plan as well", async () => {
+    const seen: unknown[] = [];
+    const note = defineOperator({ name: "Deal.Note", input: z.object({}), run: () => "noted" });
+    const noting = defineCapability({
+      intentType: "Deal.Note",
+      version: "1.0",
+      input: z.looseObject({}),
+      operators: [note],
+      takesInput: true,
+      plan({ situation: { round, inputs }, intent, step }) {
+        seen.push(inputs);
+        if (seen.length === 1) return new Promise<never>(() => undefined);
+        if (round > 0) return { reasoning: "answer", steps: [], direct_response: "done" };
+        const steps = [step({ step_id: "note", name: "Note", operator: "Deal.Note", params: {} })];
+        return { reasoning: intent.type, steps, continues: true };
+      },
+    });
+    const ledger = memoryLedger();
+    const first = await createTestKernel({ capabilities: [noting], ledger, seed: 1 });
+    const id = await first.submit("Deal.Note");
+    await first.clock.settle();
+    await first.kernel.addInput(id, { ...testCaller, text: "meanwhile" });
+    await first.kernel.stop({ drainMs: 0 });
+    await using t = await createTestKernel({ capabilities: [noting], ledger, seed: 2 });
+    expect((await t.rest(id)).state).toBe("completed");
+    const words = seen.map((inputs) => ((inputs ?? []) as { text: string }[]).map(({ text }) => text));
+    expect([words[1], words.at(-1)]).toEqual([[], ["meanwhile"]]);
   });
 
   it("a message is refused where no agent reads it, of strangers, and without words", async () => {
