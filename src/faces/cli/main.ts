@@ -21,6 +21,7 @@ import { addExplanations } from "./explain.ts";
 import { addGrants } from "./grants.ts";
 import { addHalts } from "./halt.ts";
 import { addInspect } from "./inspect.ts";
+import { addItems } from "./items.ts";
 import { addLists } from "./list.ts";
 import { addLogin } from "./login.ts";
 import { addMcp } from "./mcp.ts";
@@ -79,6 +80,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
   const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts, addHalts, addGrants];
   const readings = [
     addExplanations,
+    addItems,
     addStreams,
     addVerify,
     addReplay,
