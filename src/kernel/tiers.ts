@@ -199,7 +199,7 @@ export function defineTiers({
       publish: publisher(options, resolved.logger),
     }),
     createOrchestrationTier({
-      ...{ places, models: resolved.models },
+      ...{ places, limits: resolved.limits, models: resolved.models },
       running: () => executor.mailboxes().filter(hasPlace).map(describeRunning),
       charges: async (counters) => store.charges(null, counters),
     }),

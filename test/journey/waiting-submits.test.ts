@@ -8,6 +8,7 @@ import { defaultLimits } from "../../src/engine/actors/runtime.ts";
 import { defineCapability } from "../../src/index.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { Places } from "../../src/tiers/t7-orchestration/places.ts";
+import { patchDoor } from "../actors/fixture.ts";
 import { counted, refusalOf } from "../fixtures.ts";
 
 const stopped = kernelError("T0_KERNEL_STOPPED", "stopped", moduleRef(0, "kernel", "stop"));
@@ -307,6 +308,30 @@ describe("a kernel whose places are taken", () => {
     for (const id of [big[2], big[4]] as string[]) expect((await n.kernel.workflow(id)).state).toBe("completed");
     expect(await n.kernel.queues({ tenant_id: 1 })).toEqual([]);
     expect((await n.kernel.verify()).broken).toEqual([]);
+  });
+
+  it("keeps the turn of who is accepted when the tier that counts places is restarted", async () => {
+    let crashes = 1;
+    const patchTier = patchDoor(7, "data:Release", ({ handle }) => ({
+      handle: (signal, runtime) => {
+        crashes -= 1;
+        if (crashes === 0) throw new TypeError("out of thin air");
+        return handle(signal, runtime);
+      },
+    }));
+    const { t, ends, as } = await open({ maxInFlight: 1, submitWaitMs: 0 }, { patchTier });
+    await using _t = t;
+    const ids = [];
+    for (const who of ["ann", "bob", "cid"]) ids.push((await t.kernel.submit(as(who))).workflow_id);
+    await t.clock.settle();
+    expect(t.kernel.vitals()).toMatchObject({ places: 1, submits: 2 });
+    for (const id of ids) {
+      ends.shift()?.({});
+      await t.clock.advance(1_000);
+      expect((await t.kernel.workflow(id)).state).toBe("completed");
+      expect((await t.kernel.replay(id)).identical).toBe(true);
+    }
+    expect([crashes < 1, t.kernel.vitals()]).toMatchObject([true, { places: 0, submits: 0, workflows: 0 }]);
   });
 
   it("tells who waits that it stops", async () => {

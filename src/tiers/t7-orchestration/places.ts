@@ -66,6 +66,11 @@ export class Places {
     this.#abandoned.delete(workflowId);
     this.#running.release(workflowId);
     this.#waiting.leave(workflowId, abandoned());
+    this.serve(limits);
+  }
+
+  /** Gives the places that are free to those who wait. */
+  serve(limits: Limits): void {
     this.#waiting.serve((one) => this.#take(one, limits) === null);
   }
 

@@ -15,6 +15,7 @@ import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import { escalateFrom } from "../../engine/actors/answer.ts";
 import { answerMessages, type Visit } from "../../engine/actors/answer-messages.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
+import type { Limits } from "../../engine/actors/runtime.ts";
 import type { Places } from "./places.ts";
 import { createModelRoute, type ModelRouteOptions, needsRequest } from "./serve-routes.ts";
 
@@ -31,11 +32,17 @@ const refs = {
 
 export interface OrchestrationTierOptions extends ModelRouteOptions {
   readonly places: Places;
+  readonly limits: Limits;
   /** The workflows that are awake, to begin again from after a restart of the tier. */
   readonly running: () => readonly Running[];
 }
 
-export function createOrchestrationTier({ places, running, ...routing }: OrchestrationTierOptions): TierDefinition {
+export function createOrchestrationTier({
+  places,
+  limits,
+  running,
+  ...routing
+}: OrchestrationTierOptions): TierDefinition {
   const passOn = (_command: object, { signal }: Visit): Result => ok([signal], metricsOf(refs.router));
   const doors = answerMessages(
     t7,
@@ -66,7 +73,10 @@ export function createOrchestrationTier({ places, running, ...routing }: Orchest
   return {
     tier: 7,
     name: "orchestration",
-    start: () => places.restart(running(), restarted),
+    start() {
+      places.restart(running(), restarted);
+      places.serve(limits);
+    },
     doors,
   };
 }
