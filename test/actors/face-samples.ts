@@ -96,6 +96,7 @@ function summaryOf({ ids: { wf, cor, int } }: Parts) {
     state: "waiting_for_user",
     paused: true,
     queued: false,
+    compensated: null,
     held_by: [],
     progress: { percent: 40 },
     title: "Draft the release notes",
