@@ -30,4 +30,6 @@ export const drawBases = {
   tokens: 1_400_001,
   /** Messages of people to work under way. */
   messages: 1_400_001,
+  /** Approvals that people give ahead. */
+  grants: 1_500_001,
 } as const;

@@ -7,6 +7,7 @@ import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
 import { endChild, retryChild } from "./story-children.ts";
 import { fork, rollback } from "./story-forks.ts";
+import { grant, revokeGrant } from "./story-grants.ts";
 import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
 import { addMessage } from "./story-messages.ts";
@@ -142,6 +143,8 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   limit_queue: limitQueue,
   answer,
   message: addMessage,
+  grant,
+  revoke_grant: revokeGrant,
   crash: (stage, { how, by }, process) => {
     if (how % 3 > 0) process.faults.plan("crash", how % 2 === 0 ? "before" : "after", by % 4);
     else crash(stage, process);

@@ -42,6 +42,8 @@ export function judgeWord(event: LedgerEvent, gate: Gate, { world, said }: Heard
   const told = `${event.event_type} of ${gate.gate_id} in ${event.workflow_id} by ${word.principal.id}`;
   if (word.payload_digest !== gate.payload_digest || word.basis_digest !== gate.basis_digest)
     return [`shown: ${told} is not on what it showed`];
+  // What was approved ahead is judged by its grant (`judge-grants.ts`).
+  if (event.payload["grant"] !== undefined) return [];
   if (word.counts && !said.some((one) => isMeant(one, word))) return [`said: ${told} is on what they did not look at`];
   if (word.jws === null) return gate.signed && word.counts ? [`signed: ${told} is not`] : [];
   const { jws } = word;
@@ -71,7 +73,7 @@ export function aheadJudge() {
     }
     const word = opened === null ? null : wordIn(event, opened.gate);
     if (word === null || opened === null || event.payload["gate_id"] !== opened.gate.gate_id) opened = null;
-    else if (!opened.kept.some((one) => isSaid(one, word)))
+    else if (event.payload["grant"] === undefined && !opened.kept.some((one) => isSaid(one, word)))
       return [
         `ahead: ${event.event_type} of ${opened.gate.gate_id} in ${event.workflow_id} was not said of what opened`,
       ];

@@ -22,7 +22,8 @@ export const families: readonly Family[] = [
   { name: "growth", base: drawBases.growth, share: 3 },
   { name: "undo", base: drawBases.undo, share: 2 },
   { name: "queues", base: drawBases.queues, share: 1 },
-  { name: "forks", base: drawBases.forks, share: 4 },
+  { name: "forks", base: drawBases.forks, share: 2 },
+  { name: "grants", base: drawBases.grants, share: 2 },
 ];
 
 /** A seed and the family that it is of. */

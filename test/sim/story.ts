@@ -14,6 +14,7 @@ import { withContests } from "./story-contest.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
 import { withForks } from "./story-forks.ts";
+import { withGrants } from "./story-grants.ts";
 import { type StoryList, type StoryRounds, withGrowth } from "./story-growth.ts";
 import { type Kind, type StoryWhen, withLifecycle } from "./story-lifecycle.ts";
 import { withMasks } from "./story-masks.ts";
@@ -138,6 +139,8 @@ export const deeds = [
   "limit_queue",
   "answer",
   "message",
+  "grant",
+  "revoke_grant",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -222,6 +225,8 @@ const weights: Readonly<Record<Deed, number>> = {
   limit_queue: 0,
   answer: 0,
   message: 0,
+  grant: 0,
+  revoke_grant: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -274,6 +279,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withQueueLimits,
   withTokens,
   withMessages,
+  withGrants,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
