@@ -82,6 +82,20 @@ describe("a grant", () => {
     expect(gates.map(({ status }) => status).sort()).toEqual(["approved", "open"]);
   });
 
+  it("counts a use whose row is not written when the next gate of its workflow opens", async () => {
+    const evaluate = async ({ subject }: { readonly subject: { readonly name: string } }) => {
+      if (subject.name === "s2") await new Promise((resolve) => setImmediate(resolve));
+      return null;
+    };
+    await using fixture = await open({}, { policies: [definePolicy({ name: "slow", stages: ["action"], evaluate })] });
+    const { t, id } = fixture;
+    await give(t, id, ann, { until: later(t), uses: 1 });
+    const { workflow_id } = await t.run(intent, { both: true });
+    const { gates } = await t.kernel.workflow(workflow_id);
+    expect(gates.map(({ status }) => status).sort()).toEqual(["approved", "open"]);
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
   it("covers by a sum alone only calls that state a cost, and is not given at one that states none", async () => {
     await using fixture = await open();
     const { t, id } = fixture;

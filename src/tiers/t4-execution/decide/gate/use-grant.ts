@@ -12,7 +12,7 @@ import { whyNoGrant } from "../../../../contract/grant.ts";
 import { chargeOfUse } from "../../../../contract/grant-use.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import { t5 } from "../../../../contract/messages/t5.ts";
-import { toTier } from "../run/intention.ts";
+import { toHost, toTier } from "../run/intention.ts";
 import { ask, type Run } from "../run/run.ts";
 import type { Ballot } from "./cast-vote.ts";
 import { judgeDecision } from "./judge-decision.ts";
@@ -25,6 +25,8 @@ export function ballotOfGrant(run: Run, shown: Gate): Ballot | null {
   const capability = `${intent.type}@${intent.version}`;
   const now = run.scopes.keep("grant:now", () => instantText(run.now));
   const before = run.scopes.keep("grant:used", () => usedHere(run));
+  // The store does not count a use whose row is not written: the row of the next one would be refused again and again.
+  if (before.size > 0) ask(run, "grant:saved", toHost("saved", {}));
   const { grant } = ask(run, "grant", toTier(t5.findGrant, { fn: "find_grant", data: { gate, capability, now } }));
   if (grant === null) return null;
   const { grant_id, by: principal, auth, given_at, within, charged } = grant;
