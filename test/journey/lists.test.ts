@@ -48,6 +48,7 @@ describe("[LED-01] the list of workflows", () => {
       open_gates: 1,
       paused: false,
       queued: false,
+      compensated: null,
       held_by: [],
     });
     expect(listed[2]).toMatchObject({ state: "cancelled", open_gates: 0 });
