@@ -28,7 +28,7 @@ type Shown = Pick<
 >;
 
 /** A page that was not loaded over TLS has no `crypto.randomUUID`. */
-const makeKey = (): string =>
+export const makeKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const messageAt = (

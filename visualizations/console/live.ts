@@ -21,12 +21,14 @@ interface Followed<T> {
   readonly event: string;
   readonly tell: (item: T) => void;
   readonly onState?: ((state: "live" | "waiting") => void) | undefined;
+  /** Called once the server has nothing more to tell. */
+  readonly onOver?: (() => void) | undefined;
 }
 
 const longestPauseMs = 30_000;
 
 /** Gives what ends it. */
-function follow<T>({ address, event, tell, onState }: Followed<T>): () => void {
+function follow<T>({ address, event, tell, onState, onOver }: Followed<T>): () => void {
   let source: EventSource | null = null;
   let last: string | null = null;
   let pauseMs = 500;
@@ -56,8 +58,11 @@ function follow<T>({ address, event, tell, onState }: Followed<T>): () => void {
   // The browser's own attempts say nothing of why they fail.
   const askAgain = async (): Promise<void> => {
     const reported = await send(address(last), { method: "HEAD" });
-    if (reported?.status === 204) isOver = true;
-    else if (reported?.ok) open();
+    if (isOver) return;
+    if (reported?.status === 204) {
+      isOver = true;
+      onOver?.();
+    } else if (reported?.ok) open();
     else if (reported?.status !== 401) comeBack();
   };
   open();
@@ -105,11 +110,15 @@ export function followInspection(
   });
 }
 
-/** The events of one workflow after a sequence. It ends by itself with the workflow. */
-export function followEvents(workflowId: string, after: number, tell: (event: LedgerEvent) => void): () => void {
+/** Follows the events of one workflow after a sequence, until the workflow has ended. */
+export function followEvents(
+  workflowId: string,
+  after: number,
+  told: Pick<Followed<LedgerEvent>, "tell" | "onOver">,
+): () => void {
   return follow<LedgerEvent>({
+    ...told,
     address: (last) => `${kernel}/stream/${workflowId}/events?after=${last ?? after}`,
     event: "kernel.event",
-    tell,
   });
 }

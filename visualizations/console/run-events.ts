@@ -6,7 +6,8 @@ import { useEffect } from "preact/hooks";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import type { EventPage } from "../../src/contract/page.ts";
 import { askInTime, type Problem, workflowPath } from "./api.ts";
-import { followEvents } from "./live.ts";
+import { followEvents, followFeed } from "./live.ts";
+import { useSettled } from "./loaded.tsx";
 
 const pageSize = 500;
 
@@ -21,16 +22,22 @@ export function useRunEvents(workflowId: string): RunEvents {
   const events = useSignal<readonly LedgerEvent[]>([]);
   const problem = useSignal<Problem | null>(null);
   const attempt = useSignal(1);
+  const isOver = useSignal(false);
+  // A run that has ended goes on if somebody forks it, rolls it back or takes it up again: the feed says so.
+  const readOn = useSettled(() => {
+    if (isOver.peek()) attempt.value += 1;
+  }, 300);
   useEffect(() => {
-    let isOver = false;
+    let isLeft = false;
+    isOver.value = false;
     let stop = (): void => undefined;
     const read = async () => {
       problem.value = null;
-      for (let after: number | null = events.peek().at(-1)?.sequence ?? 0; after !== null && !isOver; ) {
+      for (let after: number | null = events.peek().at(-1)?.sequence ?? 0; after !== null && !isLeft; ) {
         const page: Awaited<ReturnType<typeof askInTime<EventPage>>> = await askInTime<EventPage>(
           workflowPath(workflowId, `/events?after=${after}&limit=${pageSize}`),
         );
-        if (isOver) return;
+        if (isLeft) return;
         if (!page.ok) {
           problem.value = page.problem;
           return;
@@ -39,7 +46,7 @@ export function useRunEvents(workflowId: string): RunEvents {
         after = page.value.next;
       }
       const last = events.value.at(-1)?.sequence ?? 0;
-      if (!isOver) stop = followEvents(workflowId, last, gather);
+      if (!isLeft) stop = followEvents(workflowId, last, { tell: gather, onOver: () => (isOver.value = true) });
     };
     // Those of one turn come together: they are shown together.
     let fresh: LedgerEvent[] = [];
@@ -54,10 +61,17 @@ export function useRunEvents(workflowId: string): RunEvents {
     };
     void read();
     return () => {
-      isOver = true;
+      isLeft = true;
       stop();
     };
-  }, [workflowId, events, problem, attempt.value]);
+  }, [workflowId, events, problem, isOver, attempt.value]);
+  useEffect(
+    () =>
+      followFeed(({ workflow_id }) => {
+        if (workflow_id === workflowId) readOn();
+      }),
+    [workflowId, readOn],
+  );
   const readAgain = () => {
     attempt.value += 1;
   };

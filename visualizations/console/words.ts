@@ -67,6 +67,12 @@ export function tellAsker({ requester, requesters = [] }: Pick<Gate, "requester"
   return asker === undefined ? "Somebody" : tellPerson(asker);
 }
 
+/**
+ * Returns whether a step undoes the work of another one, or asks people about that. Only the kernel gives an id with a
+ * colon, such as `undo:pay`.
+ */
+export const isUndo = ({ step_id }: { readonly step_id: string }): boolean => step_id.startsWith("undo:");
+
 const statusWords: Readonly<Record<string, string>> = {
   approved: "approved",
   rejected: "rejected",

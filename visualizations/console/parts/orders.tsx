@@ -1,22 +1,55 @@
 /**
- * The orders on a run: pause it, and let it go on. Neither needs a second look: each undoes the other.
+ * The orders on a run: pause it and let it go on, roll it back once it has ended, and fork it at a step.
  *
  * 1.  A person who may not give an order is told so by the answer, with what to do.
+ * 2.  Pausing needs no second look, because resuming takes it back. A rollback is ordered only after its words were
+ *     typed, and both a rollback and a fork state a reason.
  */
 import { useSignal } from "@preact/signals";
-import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
+import type { Pause, WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { announce } from "../announce.ts";
 import { ask, type Problem, workflowPath } from "../api.ts";
 import { tellPerson } from "../words.ts";
+import { Fork, mayFork } from "./fork-order.tsx";
 import { Ago } from "./marks.tsx";
+import { OrderForm } from "./order-form.tsx";
 import { ProblemNote } from "./problem.tsx";
 import { Line } from "./shown.tsx";
 
-export function Orders({ run }: { readonly run: WorkflowState }) {
-  const { workflow_id, state, paused, finished_at } = run;
+interface OrdersProps {
+  readonly run: WorkflowState;
+}
+
+export function Orders({ run }: OrdersProps) {
+  const { state, paused, rolled_back, finished_at } = run;
+  return (
+    <>
+      {paused !== null && (
+        <p class="note wait">
+          <Order of="Paused" order={paused} /> Nothing begins until it is resumed.
+        </p>
+      )}
+      {rolled_back !== null && (
+        <p class="note wait">
+          <Order of="Rolled back" order={rolled_back} />
+        </p>
+      )}
+      {finished_at === null && state !== "cancelling" && state !== "compensating" && <Pausing run={run} />}
+      {mayRollBack(run) && <RollBack run={run} />}
+      {mayFork(run) && <Fork run={run} />}
+    </>
+  );
+}
+
+const Order = ({ of, order: { principal, at, reason } }: { readonly of: string; readonly order: Pause }) => (
+  <>
+    {of} by {tellPerson(principal)}, <Ago at={at} />: <Line text={reason} />.
+  </>
+);
+
+function Pausing({ run: { workflow_id, paused } }: OrdersProps) {
   const problem = useSignal<Problem | null>(null);
   const isBusy = useSignal(false);
-  if (finished_at !== null || state === "cancelling" || state === "compensating") return null;
   const [word, button, done] =
     paused === null ? ["pause", "Pause", "The run is paused"] : ["resume", "Resume", "The run goes on"];
   const give = async (): Promise<void> => {
@@ -28,12 +61,6 @@ export function Orders({ run }: { readonly run: WorkflowState }) {
   };
   return (
     <>
-      {paused !== null && (
-        <p class="note wait">
-          Paused by {tellPerson(paused.principal)}, <Ago at={paused.at} />: <Line text={paused.reason} />. Nothing
-          begins until it is resumed.
-        </p>
-      )}
       <p class="row">
         <button type="button" disabled={isBusy.value} onClick={() => void give()}>
           {button}
@@ -43,3 +70,28 @@ export function Orders({ run }: { readonly run: WorkflowState }) {
     </>
   );
 }
+
+/** Returns whether a rollback may find something to undo: a step that states how, or the work of a child. */
+const mayRollBack = ({ finished_at, rolled_back, compensated, plan, steps }: WorkflowState): boolean =>
+  finished_at !== null &&
+  rolled_back === null &&
+  compensated !== "all" &&
+  (plan?.steps.some(({ undo, each, repeat }) => (undo ?? each?.do.undo ?? repeat?.do.undo) !== undefined) === true ||
+    steps.some(({ child }) => child !== null));
+
+const RollBack = ({ run: { workflow_id } }: OrdersProps) => (
+  <OrderForm
+    title="Roll back"
+    confirmation="roll back"
+    give={async ({ reason }) => {
+      const answer = await ask(workflowPath(workflow_id, "/rollback"), { method: "POST", body: { reason } });
+      if (answer.ok) announce("The run undoes what it has done");
+      return answer.ok ? null : answer.problem;
+    }}
+  >
+    <p>
+      The run undoes what it has done, the last first, and ends as cancelled. This cannot be taken back. Some of what it
+      did may not be undoable; the run then says that it is undone in part.
+    </p>
+  </OrderForm>
+);

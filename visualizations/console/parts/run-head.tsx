@@ -3,6 +3,7 @@ import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { gateHref, type RunTab, runHref } from "../route.ts";
 import { tellPerson } from "../words.ts";
 import { GatesBelow } from "./gates-below.tsx";
+import { Lineage } from "./lineage.tsx";
 import { Ago, State } from "./marks.tsx";
 import { Orders } from "./orders.tsx";
 import { Heading } from "./page.tsx";
@@ -29,7 +30,7 @@ const isHeld = ({ held_by, steps }: WorkflowState): boolean =>
 export const titleOf = ({ intent }: WorkflowState): string => intent.text || intent.type;
 
 export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
-  const { workflow_id, intent, state, paused, progress, accepted_at, gates, warnings, parent } = run;
+  const { workflow_id, intent, state, paused, progress, accepted_at, gates, warnings, compensated } = run;
   return (
     <>
       <Heading title={titleOf(run)} />
@@ -39,18 +40,15 @@ export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
         {run.queue?.place === "waiting" && <State state="queued" />}
         {isHeld(run) && <State state="held" />}
         <span>{progress.percent} %</span>
+        {compensated !== null && <span>undone: {compensated}</span>}
         {titleOf(run) !== intent.type && <code>{intent.type}</code>}
         <span>
           asked by {tellPerson(intent.actor)}, <Ago at={accepted_at} />
         </span>
         <code class="id">{workflow_id}</code>
       </p>
-      {!isPast && <Orders run={run} />}
-      {parent !== null && (
-        <p>
-          Child of step {parent.step_id} of <a href={runHref(parent.workflow_id)}>{parent.workflow_id}</a>
-        </p>
-      )}
+      {tab === "run" && !isPast && <Orders run={run} />}
+      <Lineage run={run} />
       {isHeld(run) && (
         <p class="note wait">
           <a href="#/halts">Work is stopped</a>: what it holds here goes on once the halt is lifted.

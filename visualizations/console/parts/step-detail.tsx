@@ -5,7 +5,7 @@ import { linesOfGate } from "../../../src/observers/drawing/gate-lines.ts";
 import { nameAsked } from "../../../src/protocol/name-moment.ts";
 import { skipWords } from "../../../src/protocol/skip-words.ts";
 import { gateHref, runHref } from "../route.ts";
-import { spaced, tellDecided, tellDuration } from "../words.ts";
+import { isUndo, spaced, tellDecided, tellDuration } from "../words.ts";
 import { Fact, Facts, State } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
 
@@ -32,6 +32,7 @@ export function StepDetail({ run, step, events }: StepDetailProps) {
         </Fact>
         <Fact name="Attempts">{step.attempts}</Fact>
         {step.depends_on.length > 0 && <Fact name="After">{step.depends_on.join(", ")}</Fact>}
+        {isUndo(step) && <Fact name="Purpose">It undoes earlier work: {step.step_id}</Fact>}
         {step.waits_for?.due_at != null && <Fact name="Waits until">{step.waits_for.due_at}</Fact>}
         {step.child !== null && (
           <Fact name="Child">

@@ -7,7 +7,7 @@ import type { Gate } from "../../../src/contract/gate.ts";
 import type { StepView } from "../../../src/contract/workflow-state.ts";
 import { depthsOf } from "../../../src/observers/drawing/step-depths.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
-import { tellDecided } from "../words.ts";
+import { isUndo, tellDecided } from "../words.ts";
 import { State } from "./marks.tsx";
 import { Line } from "./shown.tsx";
 
@@ -117,6 +117,7 @@ function StepButton({ step, gate, isChosen, choose }: StepButtonProps) {
         <Line text={step.name} />
       </span>
       <State state={step.state} phase={step.state === "running" ? step.phase : null} />
+      {isUndo(step) && <small class="step-people">Undoes earlier work</small>}
       {gate !== null && <small class="step-people">Gate: {tellDecided(gate)}</small>}
     </button>
   );
