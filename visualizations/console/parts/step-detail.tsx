@@ -6,6 +6,7 @@ import { nameAsked } from "../../../src/protocol/name-moment.ts";
 import { skipWords } from "../../../src/protocol/skip-words.ts";
 import { gateHref, runHref } from "../route.ts";
 import { isUndo, spaced, tellDecided, tellDuration } from "../words.ts";
+import { Items } from "./items.tsx";
 import { Fact, Facts, State } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
 
@@ -13,9 +14,11 @@ interface StepDetailProps {
   readonly run: WorkflowState;
   readonly step: StepView;
   readonly events: readonly LedgerEvent[];
+  /** Whether the run is shown as it once was: its items are known only as they are. */
+  readonly isPast: boolean;
 }
 
-export function StepDetail({ run, step, events }: StepDetailProps) {
+export function StepDetail({ run, step, events, isPast }: StepDetailProps) {
   const own = events.filter(({ step_id }) => step_id === step.step_id);
   const params = run.plan?.steps.find(({ step_id }) => step_id === step.step_id)?.params ?? {};
   return (
@@ -53,6 +56,7 @@ export function StepDetail({ run, step, events }: StepDetailProps) {
           </p>
         </div>
       )}
+      {!isPast && <Items key={step.step_id} workflow={run.workflow_id} step={step} />}
       <Decisions run={run} step={step} events={own} />
       <details class="more">
         <summary>What it is given</summary>
@@ -87,7 +91,7 @@ const judgedWords: Readonly<Record<string, string>> = {
 };
 
 /** Of policy, and of people. */
-function Decisions({ run, step, events }: StepDetailProps) {
+function Decisions({ run, step, events }: Omit<StepDetailProps, "isPast">) {
   const judged = events.filter(({ event_type }) => event_type === "POLICY_DECIDED");
   const gates = run.gates.filter(({ step_id }) => step_id === step.step_id);
   if (judged.length + gates.length === 0) return null;

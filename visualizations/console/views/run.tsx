@@ -53,7 +53,9 @@ export function Run({ workflow, at }: RunProps) {
           <RunHead run={run} tab="run" isPast={at !== null} />
           <LostEvents run={read} />
           <Slider events={events.value} at={at} href={runHref(workflow)} />
-          <Show loaded={machines}>{({ machines: all }) => <Board run={run} events={past} machines={all} />}</Show>
+          <Show loaded={machines}>
+            {({ machines: all }) => <Board run={run} events={past} machines={all} isPast={at !== null} />}
+          </Show>
         </>
       )}
     </Show>
@@ -63,13 +65,14 @@ export function Run({ workflow, at }: RunProps) {
 interface BoardProps extends Machines {
   readonly run: WorkflowState;
   readonly events: readonly LedgerEvent[];
+  readonly isPast: boolean;
 }
 
 /** The step that one would look at first: what runs or waits, else the last. */
 const current = ({ steps }: WorkflowState): string | null =>
   (steps.find(({ state }) => state === "running" || state === "failed") ?? steps.at(-1))?.step_id ?? null;
 
-function Board({ run, events, machines }: BoardProps) {
+function Board({ run, events, machines, isPast }: BoardProps) {
   const chosen = useSignal<string | null>(null);
   const step = run.steps.find(({ step_id }) => step_id === (chosen.value ?? current(run))) ?? null;
   return (
@@ -87,7 +90,7 @@ function Board({ run, events, machines }: BoardProps) {
             }}
           />
         </section>
-        {step !== null && <StepDetail run={run} step={step} events={events} />}
+        {step !== null && <StepDetail run={run} step={step} events={events} isPast={isPast} />}
         {run.response.text !== "" && (
           <section class="card">
             <h2>Answer</h2>
