@@ -17,11 +17,14 @@ import { gateHref, type Route, returnToPlace, route } from "./route.ts";
 import { Budgets } from "./views/budgets.tsx";
 import { Explain } from "./views/explain.tsx";
 import { GateView } from "./views/gate.tsx";
+import { Grants } from "./views/grants.tsx";
 import { Halts } from "./views/halts.tsx";
 import { Inbox } from "./views/inbox.tsx";
 import { Inspect } from "./views/inspect.tsx";
+import { Queues } from "./views/queues.tsx";
 import { Run } from "./views/run.tsx";
 import { Runs } from "./views/runs.tsx";
+import { Schedules } from "./views/schedules.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 import { Timeline } from "./views/timeline.tsx";
 import { WhatIf } from "./views/what-if.tsx";
@@ -102,6 +105,12 @@ function View({ at }: { readonly at: Route }) {
       return <WhatIf />;
     case "budgets":
       return <Budgets />;
+    case "queues":
+      return <Queues />;
+    case "schedules":
+      return <Schedules />;
+    case "grants":
+      return <Grants />;
     case "halts":
       return <Halts />;
     case "inspect":
@@ -125,6 +134,9 @@ const places = [
   ["#/runs", "Runs", ["runs", "run", "time", "why"]],
   ["#/what-if", "What if", ["what-if"]],
   ["#/budgets", "Budgets", ["budgets"]],
+  ["#/queues", "Queues", ["queues"]],
+  ["#/schedules", "Schedules", ["schedules"]],
+  ["#/grants", "Grants", ["grants"]],
   ["#/halts", "Stop work", ["halts"]],
   ["#/inspect", "Inspect", ["inspect"]],
 ] as const;

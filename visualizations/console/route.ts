@@ -8,12 +8,23 @@ import { signal } from "@preact/signals";
 export type RunTab = "run" | "time" | "why";
 
 export type Route =
-  | { readonly view: "inbox" | "runs" | "what-if" | "budgets" | "halts" | "unknown" }
+  | { readonly view: Single | "unknown" }
   | { readonly view: "inspect"; readonly workflow: string | null }
   | { readonly view: "gate"; readonly workflow: string; readonly gate: string }
   | { readonly view: RunTab; readonly workflow: string; readonly at: number | null };
 
-const singles = { "": "inbox", runs: "runs", "what-if": "what-if", budgets: "budgets", halts: "halts" } as const;
+/** The views that show no single run, by their addresses. */
+const singles = {
+  "": "inbox",
+  runs: "runs",
+  "what-if": "what-if",
+  budgets: "budgets",
+  queues: "queues",
+  schedules: "schedules",
+  grants: "grants",
+  halts: "halts",
+} as const;
+type Single = (typeof singles)[keyof typeof singles];
 const tabs = { time: "time", why: "why" } as const;
 
 export function readRoute(hash: string): Route {

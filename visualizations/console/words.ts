@@ -38,7 +38,7 @@ export const spaced = (word: string): string => word.replaceAll("_", " ");
 /** Returns how a state looks: by its outcome, and never by colour alone. */
 export function toneOf(state: string): "good" | "bad" | "wait" | "held" | "busy" | "calm" {
   if (["completed", "succeeded", "approved"].includes(state)) return "good";
-  if (["failed", "rejected", "expired", "in_doubt"].includes(state)) return "bad";
+  if (["failed", "rejected", "expired", "in_doubt", "failing"].includes(state)) return "bad";
   if (["waiting_for_user", "awaiting_approval", "waiting", "parked", "open", "suspended"].includes(state))
     return "wait";
   if (state === "paused" || state === "held" || state === "queued") return "held";
@@ -52,6 +52,19 @@ export const tellPerson = ({
   readonly type?: string | undefined;
   readonly id: string | number;
 }): string => (type === undefined ? String(id) : `${type} ${id}`);
+
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1000],
+] as const;
+
+/** Returns a length of time exactly, in the largest unit of which it is a whole number: `90 seconds`. */
+export function tellEvery(ms: number): string {
+  const [unit, length] = units.find(([, size]) => ms % size === 0) ?? ["millisecond", 1];
+  return count(ms / length, unit);
+}
 
 /** `340 ms`, `2.4 s`, then as above. */
 export const tellDuration = (ms: number): string =>

@@ -7,6 +7,8 @@ import { ProblemNote } from "./problem.tsx";
 interface OrderFormProps {
   /** The name of the order, which is the word of its button. */
   readonly title: string;
+  /** The thing that the order concerns, where a page has several of its kind. */
+  readonly of?: string;
   /** The words that are typed to confirm; none where the order can be taken back. */
   readonly confirmation?: string;
   /** Gives the order, and returns why it was refused; null if it was not. */
@@ -16,7 +18,7 @@ interface OrderFormProps {
 
 const empty = { reason: "", typed: "" };
 
-export function OrderForm({ title, confirmation, give, children }: OrderFormProps) {
+export function OrderForm({ title, of, confirmation, give, children }: OrderFormProps) {
   const form = useSignal(empty);
   const problem = useSignal<Problem | null>(null);
   const isBusy = useSignal(false);
@@ -38,7 +40,7 @@ export function OrderForm({ title, confirmation, give, children }: OrderFormProp
       <summary>{title}…</summary>
       <form
         class="card"
-        aria-label={title}
+        aria-label={of === undefined ? title : `${title} ${of}`}
         onSubmit={(event) => {
           event.preventDefault();
           if (isReady) void send();
