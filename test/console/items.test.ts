@@ -55,6 +55,8 @@ it("lists the items of a step with their ends, the next page on request, and lea
   const asked: string[] = [];
   page.on("request", (request) => void asked.push(request.url()));
   await page.goto(site.url + hashOf(id));
+  // The children of the list may have done what can be undone.
+  await page.getByText("Roll back…").waitFor();
   await page.getByRole("button", { name: /^Take all/ }).press("Enter");
   const all = page.getByText("55 items: 54 done, 1 failed, 0 under way");
   await all.waitFor();

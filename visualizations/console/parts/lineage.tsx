@@ -8,13 +8,22 @@ import { Line } from "./shown.tsx";
 /** More children than this are folded away. */
 const few = 3;
 
-export function Lineage({ run: { parent, forked_from, forks, steps } }: { readonly run: WorkflowState }) {
+export function Lineage({
+  run: { parent, regenerated_from, forked_from, forks, steps },
+}: {
+  readonly run: WorkflowState;
+}) {
   const children = steps.flatMap(({ child, name }) => (child === null ? [] : [{ child, name }]));
   return (
     <>
       {parent !== null && (
         <p>
           Child of step {parent.step_id} of <RunLink id={parent.workflow_id} />
+        </p>
+      )}
+      {regenerated_from !== null && (
+        <p>
+          Does the work of <RunLink id={regenerated_from} /> again
         </p>
       )}
       {forked_from !== null && (

@@ -6,6 +6,7 @@
  *     typed, and both a rollback and a fork state a reason.
  */
 import { useSignal } from "@preact/signals";
+import type { PlanStep, StepTemplate } from "../../../src/contract/plan.ts";
 import type { Pause, WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { announce } from "../announce.ts";
 import { ask, type Problem, workflowPath } from "../api.ts";
@@ -76,8 +77,15 @@ const mayRollBack = ({ finished_at, rolled_back, compensated, plan, steps }: Wor
   finished_at !== null &&
   rolled_back === null &&
   compensated !== "all" &&
-  (plan?.steps.some(({ undo, each, repeat }) => (undo ?? each?.do.undo ?? repeat?.do.undo) !== undefined) === true ||
-    steps.some(({ child }) => child !== null));
+  (steps.some(({ child }) => child !== null) || (plan?.steps.flatMap(withTemplate).some(hasUndo) ?? false));
+
+type UndoneStep = Pick<StepTemplate, "kind" | "undo">;
+
+/** Returns a step with what it does for each item or round. */
+const withTemplate = (step: PlanStep): readonly UndoneStep[] =>
+  [step, step.each?.do, step.repeat?.do].filter((one) => one !== undefined);
+
+const hasUndo = ({ kind, undo }: UndoneStep): boolean => kind === "run" || undo !== undefined;
 
 const RollBack = ({ run: { workflow_id } }: OrdersProps) => (
   <OrderForm
