@@ -191,9 +191,9 @@ describe("a kernel survives", () => {
   it("a server that answers too late, and one that answers slowly", async () => {
     const proxy = await openProxy(serverUrl);
     try {
-      const begin = async () => proxy.slow(1000);
+      const begin = async () => proxy.slow(3000);
       const end = async () => proxy.slow(20);
-      await survive({ url: proxy.url, begin, codes: ["T0_LEDGER_UNAVAILABLE"], end, timeoutMs: 300 });
+      await survive({ url: proxy.url, begin, codes: ["T0_LEDGER_UNAVAILABLE"], end, timeoutMs: 1000 });
     } finally {
       proxy.close();
     }

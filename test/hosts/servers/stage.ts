@@ -30,7 +30,7 @@ export interface Stage extends AsyncDisposable {
   readonly schema: string;
   readonly start: (owner: string, more?: Partial<NodeOptions>) => Promise<Node>;
   readonly effects: () => Promise<readonly Effect[]>;
-  /** Asks the database until it says yes, for 15 s. */
+  /** Asks the database until it says yes, for 60 s. */
   readonly until: (text: string) => Promise<void>;
   /** Of the database's clock, as that of effects; ms. */
   readonly now: () => Promise<number>;
@@ -70,9 +70,9 @@ export async function openStage({ url, schema }: Place): Promise<Stage> {
         }),
       ),
     until: async (text) => {
-      for (let looks = 0; looks < 1500; looks += 1)
+      for (let looks = 0; looks < 6000; looks += 1)
         if ((await ask(`SELECT (${text}) AS yes, pg_sleep(0.01)`))[0]?.["yes"] === true) return;
-      throw new Error(`${text}: not after 15 s; ${JSON.stringify(await ask("SELECT * FROM workflows"))}`);
+      throw new Error(`${text}: not after 60 s; ${JSON.stringify(await ask("SELECT * FROM workflows"))}`);
     },
     now: async () => Number((await ask("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS at"))[0]?.["at"]),
     count: async (text) => Number((await ask(`SELECT (${text}) AS n`))[0]?.["n"]),
