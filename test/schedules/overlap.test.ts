@@ -1,6 +1,9 @@
 /** What happens to an instant while earlier work of its schedule runs, and to instants that were missed. */
 import { describe, expect, it } from "vitest";
+import type { StoredSchedule } from "../../src/contract/schedule.ts";
+import { loadInstants } from "../../src/protocol/schedule-instants.ts";
 import { createTestKernel, createVirtualClock, memoryLedger } from "../../src/testing/index.ts";
+import { lookAt } from "../../src/tiers/t7-orchestration/schedule/look-at-schedule.ts";
 import { refusalOf } from "../fixtures.ts";
 import { ann, day, firedBy, historyOf, hour, makeShop, minute, setTea } from "./stage.ts";
 
@@ -55,6 +58,25 @@ describe("an instant at which earlier work has not ended", () => {
     await t.kernel.pauseSchedule({ ...ann, name: "tea" });
     await t.clock.advance(3 * hour);
     expect(begun).toHaveLength(1);
+  });
+
+  it("cancel_previous: cancels that work again with the next instant if its first cancel was lost", async () => {
+    const { shop } = makeShop();
+    const ledger = memoryLedger();
+    await using t = await createTestKernel({ capabilities: [shop], ledger });
+    await setTea(t.kernel, { ...long, overlap: "cancel_previous" });
+    await t.clock.advance(hour);
+    const [{ standing, ...tea }] = (await ledger.schedules({ tenant_id: 1, names: ["tea"] })) as [StoredSchedule];
+    const { workflow_id = "", ...last } = standing.last ?? {};
+    const left = {
+      ...tea,
+      standing: { ...standing, last: { ...last, workflow_id, cancelled: true } },
+    } as StoredSchedule;
+    const now = t.clock.now() + hour;
+    const times = { now, isRunning: true, missedAfterMs: minute, takeOverMs: minute, instantsOf: await loadInstants() };
+    const due = lookAt(left, times);
+    expect(due?.cancels).toBe(workflow_id);
+    expect(lookAt({ ...tea, standing: due?.standing ?? standing }, times)).toBeNull();
   });
 });
 

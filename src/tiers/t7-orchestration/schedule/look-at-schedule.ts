@@ -63,6 +63,8 @@ class Look {
   readonly #queued: string[] = [];
   #standing: ScheduleStanding;
   #missed: Due["missed"];
+  /** Whether an instant came that takes the place of earlier ones. */
+  #takesPlace = false;
 
   constructor(schedule: Looked, at: Looking) {
     this.#schedule = schedule;
@@ -158,6 +160,7 @@ class Look {
     else if (waiting.length >= maxWaiting) this.#skipped.push({ instant, reason: "queue_full" });
     else {
       const kept = overlap === "cancel_previous" ? this.#replaced(waiting) : waiting;
+      this.#takesPlace = overlap === "cancel_previous";
       if (overlap === "queue" && isBusy) this.#queued.push(instant);
       this.#standing = { ...this.#standing, waiting: [...kept, { instant, cause: "time" }] };
     }
@@ -199,13 +202,16 @@ class Look {
     return { instant, cause };
   }
 
-  /** Returns the work that has to make way, once. */
+  /**
+   * Returns the work that has to make way: once, and again with each later instant, because the process that was to
+   * cancel it may have died.
+   */
   #cancel(): string | null {
     const { begun, last } = this.#standing;
     const { overlap } = this.#schedule.definition;
     if (overlap !== "cancel_previous" || begun !== null || !this.#at.isRunning || !hasWaiting(this.#standing))
       return null;
-    if (last === null || last.cancelled) return null;
+    if (last === null || (last.cancelled && !this.#takesPlace)) return null;
     this.#standing = { ...this.#standing, last: { ...last, cancelled: true } };
     return last.workflow_id;
   }
