@@ -280,12 +280,12 @@ describe("an answer of a schema", () => {
       },
     });
     const operator = llmOperator({ name: "Model.Rate", model, output: Risk, ...more });
-    return { asked, operator, answer: callOperator({ operator, input: { prompt: "?" } }) };
+    return { asked, operator, answer: () => callOperator({ operator, input: { prompt: "?" } }) };
   };
 
   it("is asked for by its JSON Schema, and is the value that the schema reads", async () => {
     const { asked, answer } = answering('{"score":12,"why":" small "}');
-    const { output } = await answer;
+    const { output } = await answer();
     expect(output).toMatchObject({ data: { value: { score: 12, why: "small" }, finish_reason: "stop" } });
     expect(asked[0]?.responseFormat).toMatchObject({ type: "json", schema: { required: ["score", "why"] } });
   });
@@ -299,7 +299,7 @@ describe("an answer of a schema", () => {
     ["a member named twice", '{"score":1,"score":2,"why":""}'],
     ["a number that would change", '{"score":12345678901234567890,"why":""}'],
   ])("is refused as one that may be asked for again: %s", async (_what, text) => {
-    await expect(answering(text).answer).rejects.toMatchObject({
+    await expect(answering(text).answer()).rejects.toMatchObject({
       executorError: { code: "MODEL_ANSWER_INVALID", category: "transient" },
     });
   });
