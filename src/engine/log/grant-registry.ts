@@ -6,7 +6,7 @@
  *     of a store that does not tell of others, once it is older than `limits.tailPollMs` and a gate opens.
  * 2.  No revoked grant is used because this is behind: each use is read from the store, and checked by it.
  */
-import { singleFlight } from "../../contract/single-flight.ts";
+import { readAnew, singleFlight } from "../../contract/single-flight.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { Runtime } from "../actors/runtime.ts";
 
@@ -48,8 +48,7 @@ export class GrantRegistry {
   }
 
   /** Reads the tenants again, from now on. */
-  async refresh(): Promise<void> {
-    await this.#reading().catch(() => undefined);
-    await this.#reading();
+  refresh(): Promise<void> {
+    return readAnew(this.#reading);
   }
 }

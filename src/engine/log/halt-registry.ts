@@ -9,7 +9,7 @@
  *     committed something.
  */
 import type { Halt } from "../../contract/halt.ts";
-import { singleFlight } from "../../contract/single-flight.ts";
+import { readAnew, singleFlight } from "../../contract/single-flight.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 
 type Id = string | number;
@@ -41,9 +41,8 @@ export class HaltRegistry {
   }
 
   /** Reads the index again, from now on. */
-  async refresh(): Promise<void> {
-    await this.#reading().catch(() => undefined);
-    await this.#reading();
+  refresh(): Promise<void> {
+    return readAnew(this.#reading);
   }
 
   /** Reads the index again, or waits for a reading that is under way. */
