@@ -21,8 +21,8 @@ interface Waiting {
   isAccepted: boolean;
 }
 
-/** Those who wait of one tenant, by principal. */
-type Line = Map<string, Waiting[]>;
+/** Those who wait of one tenant, by principal, first come first. */
+type Line = Map<string, Set<Waiting>>;
 
 export class WaitingSubmits {
   /** By tenant. Who was served last stands last, in each of the two. */
@@ -119,7 +119,7 @@ export class WaitingSubmits {
     const [tenant = "", principal = ""] = namesOf(waiting.one);
     const line: Line = this.#lines.get(tenant) ?? new Map();
     this.#lines.set(tenant, line);
-    line.set(principal, [...(line.get(principal) ?? []), waiting]);
+    line.set(principal, (line.get(principal) ?? new Set()).add(waiting));
     return waiting;
   }
 
@@ -128,9 +128,9 @@ export class WaitingSubmits {
     this.#waiting.delete(waiting.one.workflow_id);
     const [tenant = "", principal = ""] = namesOf(waiting.one);
     const line = this.#lines.get(tenant);
-    const others = line?.get(principal)?.filter((one) => one !== waiting) ?? [];
-    if (others.length > 0) line?.set(principal, others);
-    else line?.delete(principal);
+    const own = line?.get(principal);
+    own?.delete(waiting);
+    if (own?.size === 0) line?.delete(principal);
     if (line?.size === 0) this.#lines.delete(tenant);
   }
 }
