@@ -22,6 +22,7 @@ import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
 import { atQuery, eventQuery, gateQuery, itemQuery, readCursor, workflowQuery } from "../read-query.ts";
+import { type QueryOf, withLimit } from "./pages.ts";
 
 const page = (schema: z.ZodType) => ({
   200: { description: "A page; `next` is the cursor of the one after it.", schema },
@@ -133,28 +134,24 @@ function addGateRead(edge: Edge): void {
   );
 }
 
-type QueryOf<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
-
-/** The default number of items on a page. */
-const usualPage = 50;
-
 /** Lists workflows. @throws KernelErrorException as the kernel does for a bad filter. */
 export function listWorkflows(
-  { kernel, options }: Edge,
+  edge: Edge,
   caller: Caller,
-  { state: states, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: QueryOf<typeof workflowQuery>,
+  { state: states, ...rest }: QueryOf<typeof workflowQuery>,
 ): Promise<WorkflowPage> {
-  return lists.workflows.read(kernel, { ...rest, limit, ...(states !== undefined && { states }) }, caller);
+  const filter = { ...withLimit(edge, rest), ...(states !== undefined && { states }) };
+  return lists.workflows.read(edge.kernel, filter, caller);
 }
 
 export async function listGates(
-  { kernel, options }: Edge,
+  edge: Edge,
   credential: HttpCaller,
-  { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: QueryOf<typeof gateQuery>,
+  query: QueryOf<typeof gateQuery>,
 ): Promise<GatePage> {
   // A caller whose credential may not decide has no gates to decide, whatever the role may.
-  if (rest.mine === true) requireCredentialScope(credential, commandScopes.gate);
-  const found = await lists.gates.read(kernel, { ...rest, limit }, withoutScopes(credential));
+  if (query.mine === true) requireCredentialScope(credential, commandScopes.gate);
+  const found = await lists.gates.read(edge.kernel, withLimit(edge, query), withoutScopes(credential));
   return { ...found, gates: found.gates.map((gate) => carryPayloadOnce(withinScopes(gate, credential))) };
 }
 
@@ -167,10 +164,10 @@ function withinScopes<G extends Gate>(gate: G, { scopes }: HttpCaller): G {
 
 /** Lists the items of a workflow. @throws KernelErrorException as the kernel does for a bad filter. */
 export const listItems = (
-  { kernel, options }: Edge,
+  edge: Edge,
   caller: Caller,
-  { workflow_id, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: OfWorkflow<QueryOf<typeof itemQuery>>,
-): Promise<ItemPage> => kernel.items(workflow_id, { ...withoutUnset(rest), limit }, caller);
+  { workflow_id, ...query }: OfWorkflow<QueryOf<typeof itemQuery>>,
+): Promise<ItemPage> => edge.kernel.items(workflow_id, withoutUnset(withLimit(edge, query)), caller);
 
 type OfWorkflow<Query> = Query & { readonly workflow_id: string };
 

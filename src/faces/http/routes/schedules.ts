@@ -9,47 +9,28 @@ import { requireCredentialScope } from "../claim-caller.ts";
 import type { Edge } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
 import { scheduleHistoryQuery, scheduleQuery } from "../read-query.ts";
-
-type QueryOf<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
-
-/** The number of items on a page unless the query names one. */
-const usualPage = 50;
+import { pageRoute, type QueryOf, withLimit } from "./pages.ts";
 
 /** Lists schedules. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
-export function listSchedules(
-  { kernel, options }: Edge,
-  credential: HttpCaller,
-  { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: QueryOf<typeof scheduleQuery>,
-) {
+export function listSchedules(edge: Edge, credential: HttpCaller, query: QueryOf<typeof scheduleQuery>) {
   requireCredentialScope(credential, scheduleList.scope);
-  return scheduleList.read(kernel, { ...rest, limit }, withoutScopes(credential));
+  return scheduleList.read(edge.kernel, withLimit(edge, query), withoutScopes(credential));
 }
 
 /** Reads one schedule. @throws KernelErrorException T7_SCHEDULE_NOT_FOUND, and as `listSchedules`. */
 export function readSchedule(
-  { kernel, options }: Edge,
+  edge: Edge,
   credential: HttpCaller,
   asked: QueryOf<typeof scheduleHistoryQuery> & { readonly name: string },
 ) {
-  const { limit = Math.min(usualPage, options.limits.maxPage), ...rest } = asked;
   requireCredentialScope(credential, scheduleRead.scope);
-  return scheduleRead.read(kernel, { ...rest, limit }, withoutScopes(credential));
+  return scheduleRead.read(edge.kernel, withLimit(edge, asked), withoutScopes(credential));
 }
 
 export function addSchedules(edge: Edge): void {
   const { maxPage } = edge.options.limits;
-  addRoute(
-    edge,
-    {
-      ...offer(scheduleList),
-      method: "get",
-      path: `/v1/kernel/${scheduleList.word}`,
-      query: scheduleQuery(maxPage),
-      answers: {
-        200: { description: "A page; `next` is the cursor of the one after it.", schema: scheduleList.answer },
-      },
-    },
-    async (call, query) => answerJson(await listSchedules(edge, call.get("caller"), query)),
+  addRoute(edge, pageRoute(scheduleList, scheduleQuery(maxPage)), async (call, query) =>
+    answerJson(await listSchedules(edge, call.get("caller"), query)),
   );
   addRoute(
     edge,

@@ -1,11 +1,9 @@
 /** The tools of grants: what people approve ahead. */
-import { z } from "zod";
 import { kernelCommands } from "../../../api/commands.ts";
 import { lists } from "../../../api/lists.ts";
-import { withoutUnset } from "../../../contract/json.ts";
-import { requireGranted } from "../mcp-context.ts";
-import { type McpTool, structured } from "./tool.ts";
-import { kernelTool, makeTool, readsOnly } from "./workflow-tools.ts";
+import { listTool } from "./list-tool.ts";
+import type { McpTool } from "./tool.ts";
+import { kernelTool } from "./workflow-tools.ts";
 
 /** The tool by which a person approves ahead; it is offered where gates are answered. */
 export const giveGrant = kernelTool(kernelCommands.grant, {
@@ -21,16 +19,9 @@ const revokeGrant = kernelTool(kernelCommands.revokeGrant, {
   description: "Ends what a person approved ahead: later calls ask a person again. list-grants tells their ids.",
 });
 
-const listGrants = makeTool({
-  operation: lists.grants,
+const listGrants = listTool(lists.grants, {
   title: "List grants",
   description: "What people of this tenant have approved ahead, with its limits and what was used of it.",
-  annotations: readsOnly,
-  input: lists.grants.filter.omit({ tenant_id: true }).extend({ limit: z.int().min(1).max(100).default(20) }),
-  async run(context, { limit, ...filter }) {
-    const caller = await requireGranted(context, lists.grants.scope);
-    return structured(await lists.grants.read(context.kernel, { ...withoutUnset(filter), limit }, caller));
-  },
 });
 
 export const grantTools: readonly McpTool[] = [giveGrant, revokeGrant, listGrants];

@@ -1,22 +1,15 @@
 /** The tools of schedules: the operations of the catalogue on them, with descriptions for models. */
-import { z } from "zod";
 import type { KernelCommand } from "../../../api/operation.ts";
 import { scheduleCommands, scheduleList, scheduleRead } from "../../../api/schedules.ts";
 import { withoutUnset } from "../../../contract/json.ts";
 import { requireGranted } from "../mcp-context.ts";
+import { listTool } from "./list-tool.ts";
 import { type McpTool, structured } from "./tool.ts";
-import { kernelTool, makeTool, readsOnly } from "./workflow-tools.ts";
+import { kernelTool, makeTool, page, readsOnly } from "./workflow-tools.ts";
 
-const listSchedules = makeTool({
-  operation: scheduleList,
+const listSchedules = listTool(scheduleList, {
   title: "List schedules",
   description: "This tenant's schedules by name: when each begins next, what it began last, whether it fails.",
-  annotations: readsOnly,
-  input: scheduleList.filter.omit({ tenant_id: true }).extend({ limit: z.int().min(1).max(100).default(20) }),
-  async run(context, { limit, ...filter }) {
-    const caller = await requireGranted(context, scheduleList.scope);
-    return structured(await scheduleList.read(context.kernel, { ...withoutUnset(filter), limit }, caller));
-  },
 });
 
 const readSchedule = makeTool({
@@ -25,7 +18,7 @@ const readSchedule = makeTool({
   description:
     "A schedule with its history, newest first: what it began, what was left out or refused, and who changed it.",
   annotations: readsOnly,
-  input: scheduleRead.question.omit({ tenant_id: true }).extend({ limit: z.int().min(1).max(100).default(20) }),
+  input: scheduleRead.question.omit({ tenant_id: true }).extend({ limit: page.limit }),
   async run(context, { name, limit, ...asked }) {
     const caller = await requireGranted(context, scheduleRead.scope);
     return structured(await scheduleRead.read(context.kernel, { name, limit, ...withoutUnset(asked) }, caller));

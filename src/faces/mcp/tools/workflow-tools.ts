@@ -41,7 +41,7 @@ export const hintsOf = ({ isIdempotent = false }: Command): ToolAnnotations => (
 });
 
 /** The description of a tool for a model. */
-interface ToolDescription {
+export interface ToolDescription {
   readonly title: string;
   readonly description: string;
 }
@@ -115,7 +115,7 @@ const viewTool = <Answer extends object>(view: View, { show, ...reported }: Show
   });
 
 const cursor = z.string().max(512).optional();
-const page = {
+export const page = {
   after: cursor,
   before: cursor,
   limit: z.int().min(1).max(100).default(20),
