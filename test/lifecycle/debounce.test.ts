@@ -63,6 +63,28 @@ describe("a debounced queue", () => {
     expect((await t.kernel.workflow(ids[3] as string)).state).toBe("completed");
   });
 
+  it("begins what has joined its queue in its turn, in a process whose clock is behind as well", async () => {
+    fresh();
+    const [ledger, clock] = [memoryLedger(), createVirtualClock()];
+    const parts = { capabilities: [shop(queue)], defaultPolicies: false, ledger } as const;
+    const ids: string[] = [];
+    {
+      await using t = await createTestKernel({ ...parts, clock });
+      ids.push(await order(t, "a", { vendor }));
+      await clock.advance(1_000);
+      ids.push(await order(t, "b", { vendor }));
+      await clock.advance(1_000);
+      expect([began, await placeOf(t, ids[1] as string)]).toEqual([["a"], "waiting"]);
+    }
+    const behind = createVirtualClock(clock.now() - 500);
+    await using t = await createTestKernel({ ...parts, clock: behind, seed: 2 });
+    await behind.settle();
+    await end(t, "a");
+    expect(began).toEqual(["a", "a", "b"]);
+    await end(t, "b");
+    expect(await ends(t, ids)).toEqual(["completed", "completed"]);
+  });
+
   it("lets what has begun go on, and a request behind it wait, superseded by the next alone", async () => {
     fresh();
     await using t = await open(queue);
