@@ -32,4 +32,6 @@ export const drawBases = {
   messages: 1_400_001,
   /** Approvals that people give ahead. */
   grants: 1_500_001,
+  /** Schedules, and requests that wait for newer ones of their key. */
+  schedules: 1_600_001,
 } as const;

@@ -13,6 +13,7 @@ import { placeOf, remember } from "./story-memory.ts";
 import { addMessage } from "./story-messages.ts";
 import { halt, lift, order } from "./story-orders.ts";
 import { limitQueue, queuedAs } from "./story-queues.ts";
+import { orderSchedule, setSchedule, triggerSchedule } from "./story-schedules.ts";
 import { speakTogether } from "./story-throng.ts";
 import { answer } from "./story-tokens.ts";
 import { emit } from "./story-waits.ts";
@@ -145,6 +146,11 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   message: addMessage,
   grant,
   revoke_grant: revokeGrant,
+  set_schedule: setSchedule,
+  pause_schedule: orderSchedule("pauseSchedule"),
+  resume_schedule: orderSchedule("resumeSchedule"),
+  trigger_schedule: triggerSchedule,
+  delete_schedule: orderSchedule("deleteSchedule"),
   crash: (stage, { how, by }, process) => {
     if (how % 3 > 0) process.faults.plan("crash", how % 2 === 0 ? "before" : "after", by % 4);
     else crash(stage, process);

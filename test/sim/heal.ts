@@ -13,6 +13,7 @@ import { signWord } from "./sign-words.ts";
 import { leaseMs, type SimulatedProcess } from "./simulated-process.ts";
 import { type StoryDeploy, type StoryRelease, wholeOf } from "./story-deploy.ts";
 import { letAllGoOn } from "./story-orders.ts";
+import { endSchedules } from "./story-schedules.ts";
 
 /** Whoever there is, and some who have asked for nothing until now. */
 const others = [11, 12, 13, 21, 22].map((id) => ({ type: "user", id, role: id < 20 ? "admin" : "user" }) as const);
@@ -30,6 +31,7 @@ export async function heal(stage: Stage): Promise<SimulatedProcess | null> {
   await answerAll(stage);
   for (const process of [...stage.processes]) await leave(stage, process);
   const last = await openLast(stage);
+  if (last !== null) await endSchedules(stage, last);
   const stuck = last === null ? [] : await seeToTheEnd(stage, last);
   if (last === null || stuck.length === 0) return last;
   if (stage.story.deploy !== null && stuck.some((why) => why.includes("this process cannot run")))

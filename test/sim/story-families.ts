@@ -24,6 +24,7 @@ export const families: readonly Family[] = [
   { name: "queues", base: drawBases.queues, share: 1 },
   { name: "forks", base: drawBases.forks, share: 2 },
   { name: "grants", base: drawBases.grants, share: 2 },
+  { name: "schedules", base: drawBases.schedules, share: 2 },
 ];
 
 /** A seed and the family that it is of. */

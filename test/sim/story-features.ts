@@ -19,6 +19,7 @@ import type { StoryMask } from "./story-masks.ts";
 import type { StoryModels } from "./story-models.ts";
 import type { StoryPerson } from "./story-persons.ts";
 import type { StoryQueues } from "./story-queues.ts";
+import type { StorySchedule } from "./story-schedules.ts";
 
 /**
  * How somebody of the host's answers: `soon` in another turn of the loop, `late` when the story says so, or too late;
@@ -77,6 +78,8 @@ export interface Features {
   readonly queues: StoryQueues | null;
   /** Whether people may add messages to its workflows. */
   readonly takesInput: boolean;
+  /** The schedules that people set; none if there are none. */
+  readonly schedules: readonly StorySchedule[];
   /** What happens after all work has ended; it is then seen to its end once more. */
   readonly encore: readonly Action[];
 }
@@ -99,6 +102,7 @@ export const noFeatures: Features = {
   childSteps: [],
   queues: null,
   takesInput: false,
+  schedules: [],
   encore: [],
 };
 

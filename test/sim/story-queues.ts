@@ -24,6 +24,8 @@ export interface StoryQueues {
   readonly rate?: NonNullable<QueuePolicy["rate"]>;
   /** The answer to a request while another workflow of its key runs, or how many may wait. */
   readonly bound?: Pick<QueuePolicy, "singleton" | "maxWaiting">;
+  /** The time for which a request waits for a newer one, which supersedes it. */
+  readonly debounce?: { readonly ms: number; readonly maxMs: number };
   /** What a person sets the limits of a queue to. */
   readonly orders?: readonly (QueueLimits | null)[];
 }
@@ -60,6 +62,25 @@ export function withQueueLimits(story: Story): Story {
   return { ...story, queues, actions };
 }
 
+const debounceStream = 0x27d4eb2f;
+
+/** Draws requests that newer ones of their key supersede, from a stream of their own. */
+export function withDebounce(story: Story): Story {
+  const draw = drawing(story.seed ^ debounceStream);
+  if (story.seed < drawBases.schedules || !draw.chance(0.5)) return story;
+  const { bound: _bound, ...queues } = story.queues ?? {
+    isKeyed: draw.chance(0.5),
+    hasPriorities: false,
+    ofChildren: null,
+    own: null,
+  };
+  const ms = draw.pick([300, 3_000, 12_000]);
+  const debounce = { ms, maxMs: ms * draw.pick([1, 2, 4]) };
+  const actions = scatter(draw, story.actions, ["submit", "submit", "submit", "tick", "crash"], 9);
+  const own = queues.own ?? draw.pick([1, 1, 2]);
+  return { ...story, queues: { ...queues, own, debounce }, actions };
+}
+
 function drawLimits(draw: Draw): QueueLimits | null {
   if (draw.chance(0.25)) return null;
   const rate = draw.chance(0.3) ? null : { limit: 1 + draw.upTo(3), per_ms: draw.pick([500, 5_000, 30_000]) };
@@ -87,6 +108,7 @@ export const ownQueue = ({ queues }: Story): QueuePolicy | null =>
         ...{ name: "story", key: queues.isKeyed ? "{{input.line}}" : "", concurrency: queues.own, priority: 0 },
         ...rateOf(queues),
         ...queues.bound,
+        ...(queues.debounce !== undefined && { debounce: queues.debounce }),
       };
 
 const rateOf = ({ rate }: StoryQueues): Pick<QueuePolicy, "rate"> => (rate === undefined ? {} : { rate });

@@ -23,7 +23,8 @@ import { withMessages } from "./story-messages.ts";
 import { withModels } from "./story-models.ts";
 import { withOrders } from "./story-orders.ts";
 import { withPersons } from "./story-persons.ts";
-import { withQueueLimits, withQueues } from "./story-queues.ts";
+import { withDebounce, withQueueLimits, withQueues } from "./story-queues.ts";
+import { withSchedules } from "./story-schedules.ts";
 import { withSiblings } from "./story-siblings.ts";
 import { withSignedWords } from "./story-signed.ts";
 import { withStages } from "./story-stages.ts";
@@ -141,6 +142,11 @@ export const deeds = [
   "message",
   "grant",
   "revoke_grant",
+  "set_schedule",
+  "pause_schedule",
+  "resume_schedule",
+  "trigger_schedule",
+  "delete_schedule",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -227,6 +233,11 @@ const weights: Readonly<Record<Deed, number>> = {
   message: 0,
   grant: 0,
   revoke_grant: 0,
+  set_schedule: 0,
+  pause_schedule: 0,
+  resume_schedule: 0,
+  trigger_schedule: 0,
+  delete_schedule: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -280,6 +291,8 @@ const layers: readonly ((story: Story) => Story)[] = [
   withTokens,
   withMessages,
   withGrants,
+  withDebounce,
+  withSchedules,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
