@@ -69,7 +69,8 @@ class ScheduleJudge {
   readonly #schedules = new Map<string, Schedule>();
   /** What the tenant's log has begun, by name and instant; the workflow once there is one. */
   readonly #begun = new Map<string, string | null>();
-
+  /** The schedule that began each of them. A schedule that was deleted may have a successor of its name. */
+  readonly #beginners = new Map<string, Schedule>();
   /** The workflows of queues that answer a request with the one that runs. */
   readonly #existing = new Set<string>();
 
@@ -114,7 +115,7 @@ class ScheduleJudge {
     if (other === undefined) this.#fail(name, `${workflow_id} began for ${instant}, which the log does not begin`);
     if (other != null) this.#fail(name, `${instant} began ${other} and ${workflow_id}`);
     this.#begun.set(key, workflow_id);
-    this.#schedules.get(name)?.running.add(workflow_id);
+    this.#beginners.get(key)?.running.add(workflow_id);
   }
 
   #set(event: LedgerEvent, before: Schedule | undefined): void {
@@ -173,6 +174,7 @@ class ScheduleJudge {
     one.decided.add(instant);
     const key = `${name} ${instant}`;
     if (!this.#begun.has(key)) this.#begun.set(key, null);
+    if (!this.#beginners.has(key)) this.#beginners.set(key, one);
     if (standing.begun !== null && standing.begun.tries > 1) {
       if (one.standing.begun?.instant !== instant) this.#fail(name, `${instant} is taken over, and did not begin`);
       return;
