@@ -151,7 +151,7 @@ describe("reading", () => {
   it("list, show and gates", async () => {
     const { workflows } = await readHere<{ workflows: Shown[] }>("list", "--db", db, "--state", "waiting_for_user");
     expect(workflows.map(({ workflow_id }) => workflow_id)).toContain(waiting.workflow_id);
-    expect((await runHere("list", "--db", db)).out).toMatch(/^wf_\w+ +completed +Repo\.ReleaseNotes\.Draft$/m);
+    expect((await runHere("list", "--db", db)).out).toMatch(/^wf_\w+ +completed +Release notes of /m);
     const { gates } = await readHere<{ gates: Gate[] }>("gates", "--db", db);
     expect(gates.map(({ workflow_id }) => workflow_id)).toContain(waiting.workflow_id);
     expect((await runHere("gates", "--db", db)).out).toContain(waiting.workflow_id);
@@ -171,7 +171,11 @@ describe("reading", () => {
   it("explain and trace", async () => {
     const explained = await readHere<{ why: string[] }>("explain", done.workflow_id, "--db", db);
     expect(explained.why).toEqual(done.why);
-    const text = (await runHere("explain", done.workflow_id, "--db", db)).out;
+    const short = (await runHere("explain", done.workflow_id, "--db", db)).out;
+    expect(short.split("\n").length).toBeLessThanOrEqual(13);
+    expect(short).toContain("Publish the notes: approved by user local (user); File.Write has run");
+    expect(short.match(/no rule matched/g)).toHaveLength(1);
+    const text = (await runHere("explain", done.workflow_id, "--all", "--db", db)).out;
     expect(text).toMatch(/approval {2}user local \(user\) approved payload \w{12} at \S+, which is what ran/);
     const traced = await readHere<{ steps: unknown[] }>("trace", done.workflow_id, "--db", db);
     expect(traced).toMatchObject({ status: "completed" });
@@ -197,16 +201,19 @@ describe("reading", () => {
     writeFileSync(file, out);
     expect(await readHere("verify", "--db", db)).toMatchObject({ ok: true, broken: [] });
     expect(await readHere("verify", done.workflow_id, "--db", db)).toMatchObject({ ok: true });
-    expect(await readHere("verify", "--file", file)).toMatchObject({ ok: true, heads: [{ stream: done.workflow_id }] });
+    expect(await readHere("verify", "--import", file)).toMatchObject({
+      ok: true,
+      heads: [{ stream: done.workflow_id }],
+    });
     const told = readLines(out).filter((line) => "evidence" in line);
     expect(told.map((line) => line["evidence"])).toEqual(expect.arrayContaining(["audit_entry", "closing"]));
-    expect((await runHere("verify", "--file", file)).out).toMatch(/: \d+ audit entries, 0 reports/);
+    expect((await runHere("verify", "--import", file)).out).toMatch(/: \d+ audit entries, 0 reports/);
     writeFileSync(file, out.slice(0, out.lastIndexOf('{"evidence":"closing"')));
-    const cut = await runHere("verify", "--file", file);
+    const cut = await runHere("verify", "--import", file);
     expect(cut).toMatchObject({ code: 1 });
     expect(cut.err).toMatch(/first at line \d+, wf_\S+ at sequence \d+ \(cut\)[\s\S]*T0_LEDGER_CORRUPT/);
     writeFileSync(file, out.replace("add a lantern", "add a cannon "));
-    const broken = await runHere("verify", "--file", file, "--json");
+    const broken = await runHere("verify", "--import", file, "--json");
     expect(broken.code).toBe(1);
     expect(JSON.parse(broken.out)).toMatchObject({ ok: false, broken: [{ stream: done.workflow_id, reason: "body" }] });
     expect(JSON.parse(broken.err)).toMatchObject({ extensions: { code: "T0_LEDGER_CORRUPT" } });
@@ -331,7 +338,7 @@ describe("wrong usage and foreign files", () => {
     [["list", "--nonsense"], "unknown option '--nonsense'"],
     [["show"], "missing required argument 'workflow'"],
     [["list", "--limit", "x"], "option '--limit <n>' argument 'x' is invalid. It must be a whole number from 0."],
-    [["inspect"], "name a workflow, or an export with --file"],
+    [["inspect"], "name a workflow, or a file with --import"],
   ])("%j with --json ends with one line of problem details", async (args, detail) => {
     const ran = await runHere(...args, "--json");
     expect([ran.code, ran.out, ran.err.split("\n")]).toEqual([2, "", [expect.any(String), ""]]);

@@ -43,6 +43,7 @@ describe("draw", () => {
     ["a package that there is not", ["Nope.Nope"], 1, "T1_NORMALIZE_UNKNOWN_INTENT"],
     ["a version that there is not", ["Repo.ReleaseNotes.Draft@9.9"], 1, "T1_NORMALIZE_UNKNOWN_INTENT"],
     ["a plan whose input is missing", ["Repo.ReleaseNotes.Draft"], 1, "T1_NORMALIZE_INPUTS_INVALID"],
+    ["an id that is none", ["wf_x"], 1, "T4_WORKFLOW_NOT_FOUND"],
     ["a workflow that there is not", ["wf_01KDVDNA0047C4FEZDQK8YZZZZ"], 1, "T4_WORKFLOW_NOT_FOUND"],
     ["a format that there is not", [...notes, "--format", "png"], 2, "png"],
     ["a file that cannot be written", [...notes, "--out", "nowhere/at/all.svg"], 2, "cannot be written"],

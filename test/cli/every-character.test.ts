@@ -65,9 +65,9 @@ describe("every command", () => {
       "‹U+202E RIGHT-TO-LEFT OVERRIDE›y‹U+200B ZERO WIDTH SPACE›‹U+001B ESCAPE›[31m",
     ],
     ["show, failed", () => ["show", failed], "‹TAB›‹CR›‹U+2039›U+0041›"],
-    ["gates", () => ["gates"], 'folder    "x‹U+202E RIGHT-TO-LEFT OVERRIDE›y'],
-    ["explain", () => ["explain", approved], "‹U+E0041 TAG A›"],
-    ["explain, failed", () => ["explain", failed], "‹U+202E RIGHT-TO-LEFT OVERRIDE›"],
+    ["gates", () => ["gates", "--workflow", asking], 'folder    "x‹U+202E RIGHT-TO-LEFT OVERRIDE›y'],
+    ["explain", () => ["explain", approved, "--all"], "‹U+E0041 TAG A›"],
+    ["explain, failed", () => ["explain", failed, "--all"], "‹U+202E RIGHT-TO-LEFT OVERRIDE›"],
     ["trace", () => ["trace", approved], "x‹U+202E"],
     ["trace, failed", () => ["trace", failed], "x‹U+202E"],
     ["events", () => ["events", approved], "x‹U+202E"],
@@ -112,7 +112,10 @@ describe("every command", () => {
   });
 
   it("[GAT-05] gates and show list each field that the preview does not say", async () => {
-    for (const words of [["show", asking], ["gates"]]) {
+    for (const words of [
+      ["show", asking],
+      ["gates", "--workflow", asking],
+    ]) {
       const { out } = await runAt({ columns: 2000 }, ...words, ...at);
       expect(out).toMatch(/^ {2}folder +"x‹U\+202E/m);
       expect(out).toMatch(/^ {2}\["x‹U\+202E RIGHT-TO-LEFT OVERRIDE›y.* "v"$/m);
@@ -120,8 +123,11 @@ describe("every command", () => {
   });
 
   it("[GAT-05] on a narrow terminal a value that goes on begins no line where a field begins", async () => {
-    const { out } = await runAt({ columns: 40 }, "gates", ...at);
-    const fields = out.slice(out.indexOf("of the payload")).split("\n").slice(1);
+    const { out } = await runAt({ columns: 40 }, "gates", "--workflow", asking, ...at);
+    const [fields = []] = out
+      .slice(out.indexOf("of the payload"))
+      .split("\n\n")
+      .map((part) => part.split("\n").slice(1));
     const begins = fields.filter((line) => /^ {2}\S/.test(line));
     expect(begins.map((line) => line.slice(2, 8))).toEqual(["folder", expect.stringMatching(/^\["x/)]);
     expect(fields.filter((line) => line.startsWith("      ")).length).toBeGreaterThan(5);
@@ -139,6 +145,6 @@ describe("every command", () => {
     const { out } = await runHere("export", approved, ...at);
     expect(out).toContain("\u202e");
     writeFileSync(file, out);
-    expect(await readHere("verify", "--file", file)).toMatchObject({ ok: true });
+    expect(await readHere("verify", "--import", file)).toMatchObject({ ok: true });
   });
 });

@@ -32,8 +32,8 @@ describe("inspect", () => {
   it("prints the same of a ledger and of its export, without a word that people or programs wrote", async () => {
     const fromLedger = await told(id, "--db", db);
     const file = exportedAs("whole.jsonl", rows);
-    expect(await told("--file", file)).toEqual(fromLedger);
-    expect(await told(id, "--file", file)).toEqual(fromLedger);
+    expect(await told("--import", file)).toEqual(fromLedger);
+    expect(await told(id, "--import", file)).toEqual(fromLedger);
     expect(JSON.stringify(fromLedger)).not.toContain("mend the hinge");
     expect(JSON.stringify(await told(id, "--db", db, "--payloads"))).toContain("mend the hinge");
   });
@@ -71,7 +71,7 @@ describe("inspect", () => {
 
   it("an export that is played ends as its reader or a signal says", async () => {
     const file = exportedAs("played.jsonl", rows);
-    const left = startProcess(folder.path, "inspect", "--file", file, "--json");
+    const left = startProcess(folder.path, "inspect", "--import", file, "--json");
     await once(left.stdout, "data");
     left.stdout.destroy();
     expect(await endOf(left)).toEqual({ code: 0, err: "" });
@@ -79,7 +79,7 @@ describe("inspect", () => {
       ["--json", "--speed", "0.001", "--real"],
       ["--port", "0"],
     ]) {
-      const played = startProcess(folder.path, "inspect", "--file", file, ...how);
+      const played = startProcess(folder.path, "inspect", "--import", file, ...how);
       await once(played.stdout, "data");
       played.kill("SIGINT");
       expect(await endOf(played)).toEqual({ code: 130, err: "\nStopped. Nothing was changed.\n" });
@@ -90,7 +90,7 @@ describe("inspect", () => {
     ["neither a workflow nor an export", [], 2, "name a workflow"],
     ["a workflow that there is not", ["wf_none"], 1, "T4_WORKFLOW_NOT_FOUND"],
     ["a speed that is none", ["wf_none", "--speed", "0"], 2, "above 0"],
-    ["a file that there is not", ["--file", "nowhere.jsonl"], 2, "is not a file"],
+    ["a file that there is not", ["--import", "nowhere.jsonl"], 2, "is not a file"],
   ])("refuses %s", async (_what, args, code, words) => {
     const ran = await runHere("inspect", "--db", db, "--port", "0", ...args);
     expect([ran.code, ran.err.includes(words)]).toEqual([code, true]);
@@ -103,7 +103,7 @@ describe("inspect", () => {
     ["a line that is no row", (text: string) => `{"stream":5}\n${text}`],
     ["a line that is no JSON", (text: string) => `${text}null\n`],
   ])("refuses an export with %s, and prints nothing of it", async (_what, damage) => {
-    const ran = await runHere("inspect", "--file", exportedAs("damaged.jsonl", damage(rows)), "--json");
+    const ran = await runHere("inspect", "--import", exportedAs("damaged.jsonl", damage(rows)), "--json");
     expect([ran.code, ran.out, ran.err.includes("T0_LEDGER_CORRUPT")]).toEqual([1, "", true]);
   });
 });

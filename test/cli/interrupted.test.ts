@@ -66,9 +66,9 @@ describe("Ctrl-C while a ledger is copied", () => {
 
 describe("Ctrl-C while a command reads", () => {
   it.each([
-    ["verify", "--file"],
-    ["replay", "wf_1", "--file"],
-    ["inspect", "--file"],
+    ["verify", "--import"],
+    ["replay", "wf_1", "--import"],
+    ["inspect", "--import"],
   ])("%s of a file ends between two pieces of it", async (...words) => {
     writeFileSync(at("long.jsonl"), "\n".repeat(200_000));
     const stopped = await runUntil(2, ...words, at("long.jsonl"));

@@ -70,8 +70,13 @@ describe("[API-08] the command line lists", () => {
       expect(out.split("\n").filter((line) => line.length > columns)).toEqual([]);
       for (const id of ids) expect(out).toContain(id);
       expect(out).not.toContain("…");
-      expect(out.split(/\s+/).join(" ")).toContain(command === "list" ? "Story.Note.Publish For bo" : "gate-publish");
+      expect(out.split(/\s+/).join(" ")).toContain(command === "list" ? "For bo" : "gate-publish");
+      const rows = out.split("\n").filter((line) => line.includes("wf_"));
+      expect(rows.every((row) => row.includes(command === "list" ? "For" : "gate-publish"))).toBe(columns === 80);
     }
+    expect(await plain("list")).toContain(
+      columns === 80 ? "(a wider terminal, or --json, shows INTENT" : "Story.Note.Publish",
+    );
   });
 
   it("a title that is longer than the terminal is broken between its words, on lines that are no longer", () => {

@@ -1,14 +1,16 @@
 // Option values: what is read from them, and how a bad one is refused with its position.
 
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { commandGroups, ownOptions, sharedOptions } from "../../src/faces/cli/arrange-help.ts";
 import { fileAsTyped, invocation } from "../../src/faces/cli/invocation.ts";
 import { loadModules, sortExports } from "../../src/faces/cli/load-modules.ts";
 import { findJsonError, readId, readInstant, readJson, readJsonObject, readList } from "../../src/faces/cli/options.ts";
 import { quoteWord } from "../../src/faces/cli/render-text.ts";
 import { UsageError } from "../../src/faces/cli/report-error.ts";
 import { commandLine } from "../../src/faces/cli/show-result.ts";
-import { runHere } from "./command-line.ts";
+import { runAt, runHere } from "./command-line.ts";
 
 const options = {
   db: "x.db",
@@ -134,6 +136,36 @@ describe("the help", () => {
   ] as const)("of %s says of %i options that they must be there", async (command, count) => {
     const { out } = await runHere(command, "--help");
     expect(out.match(/\(required\)/g) ?? []).toHaveLength(count);
+  });
+
+  it("groups the commands by task, and fits 80 columns", async () => {
+    const { out } = await runAt({ columns: 80 }, "--help");
+    const listed = out.split("\n").flatMap((line) => /^(?: {2}([a-z]\S*)|([A-Z].*:)$)/.exec(line)?.[0].trim() ?? []);
+    const groups = Object.entries(commandGroups).flatMap(([heading, names]) => [heading, ...names]);
+    expect(listed).toEqual(["Options:", ...groups, "help"]);
+    expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  it.each(["serve", "list", "inspect"])("of %s begins with the options of its own", async (command) => {
+    const { out } = await runHere(command, "--help");
+    const [own, shared] = [out.indexOf(`\n${ownOptions}`), out.indexOf(`\n${sharedOptions}`)];
+    expect(0 < own && own < out.indexOf("--help") && out.indexOf("--help") < shared).toBe(true);
+    expect(out.indexOf("--db ")).toBeGreaterThan(shared);
+  });
+
+  it("and the guide's page name the same commands", () => {
+    const page = readFileSync(new URL("../../src/guide/command-line.md", import.meta.url), "utf8");
+    const named = new Set(
+      page
+        .split("\n")
+        .filter((line) => line.startsWith("| `"))
+        .flatMap((line) => [...(line.split(/(?<!\\)\|/)[1] ?? "").matchAll(/`([a-z-]+)/g)].map(([, name]) => name)),
+    );
+    expect(
+      Object.values(commandGroups)
+        .flat()
+        .filter((name) => !named.has(name)),
+    ).toEqual([]);
   });
 
   it("of approve and reject says what follows of each", async () => {

@@ -28,18 +28,18 @@ describe("replay", () => {
     const replay = await readHere<Replay>("replay", id, "--db", db);
     expect(replay).toMatchObject({ workflow_id: id, identical: true, difference: null });
     const file = exportedAs("whole.jsonl", rows);
-    expect(await readHere<Replay>("replay", id, "--file", file)).toEqual(replay);
-    const told = await runHere("replay", id, "--file", file);
+    expect(await readHere<Replay>("replay", id, "--import", file)).toEqual(replay);
+    const told = await runHere("replay", id, "--import", file);
     expect(told).toMatchObject({ code: 0, err: "" });
     expect(told.out).toContain(`identical: ${replay.events} events of ${id}, head ${replay.head}`);
   });
 
   it("refuses an export with a byte altered, whose entry verify names", async () => {
     const file = exportedAs("altered.jsonl", rows.replace("mend the hinge", "mend the hinga"));
-    const replayed = await runHere("replay", id, "--file", file);
+    const replayed = await runHere("replay", id, "--import", file);
     expect(replayed.code).toBe(1);
     expect(replayed.err).toContain("T0_LEDGER_CORRUPT");
-    const verified = await runHere("verify", "--file", file);
+    const verified = await runHere("verify", "--import", file);
     expect(verified.code).toBe(1);
     expect(verified.out).toMatch(/at sequence \d+: body/);
   });
@@ -71,13 +71,13 @@ describe("replay", () => {
     ["a file of another kind", "other.jsonl", "{"],
   ])("refuses %s as wrong usage", async (_what, name, text) => {
     const file = text === null ? join(folder.path, name) : exportedAs(name, text);
-    expect((await runHere("replay", id, "--file", file)).code).toBe(2);
+    expect((await runHere("replay", id, "--import", file)).code).toBe(2);
   });
 
   it.each([
-    ["verify", "--file"],
-    ["replay", "wf_1", "--file"],
-    ["inspect", "--file"],
+    ["verify", "--import"],
+    ["replay", "wf_1", "--import"],
+    ["inspect", "--import"],
   ])("%s: a file that cannot be read is wrong usage, and told", async (...words) => {
     const long = await runHere(...words, join(folder.path, "x".repeat(300)));
     expect(long).toMatchObject({ code: 2, out: "", err: expect.stringContaining("cannot be read: ENAMETOOLONG") });

@@ -305,7 +305,11 @@ describe("demo at a terminal", () => {
     const person = makePerson(["a", "y"], () => said.shift() ?? "");
     const ran = await runAt(person.terminal, "demo", "--repo", repo, "--db", db);
     expect(ran.out).toContain(workflow_id);
-    expect(ran.out.trimEnd().split("\n").at(-1)).toBe(`written: ${join(repo, "RELEASE_NOTES.md")}`);
+    expect(ran.out).toContain(`\nwritten: ${join(repo, "RELEASE_NOTES.md")}\n\nNext:\n`);
+    const next = ran.out.slice(ran.out.indexOf("\nNext:"));
+    expect(next).toMatch(
+      new RegExp(`#/w/${workflow_id}\\n.* serve --db .*\\n.*\\n.* create .*\\n.*src/guide/start\\.md`),
+    );
     expect((await readHere<{ workflows: unknown[] }>("list", "--db", db)).workflows).toHaveLength(1);
   });
 

@@ -52,7 +52,7 @@ const check = (rows: readonly unknown[], only?: string) =>
 const change = (index: number, with_: Partial<TurnRow>) =>
   chain(workflow, 4).map((row, i) => (i === index ? { ...row, ...with_ } : row));
 
-describe("verify --file", () => {
+describe("verify --import", () => {
   it("finds sound chains sound, mixed and with blank lines, and names their heads", async () => {
     const [a, b] = [chain(workflow, 2), chain(other, 1)];
     const verdict = await check([a[0], b[0], "", a[1], closingOf(b), closingOf(a)]);

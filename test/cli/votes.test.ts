@@ -138,10 +138,10 @@ describe("deciding together", () => {
     expect((await runHere("verify", id, ...at)).code).toBe(0);
     const exported = (await runHere("export", id, ...at)).out;
     writeFileSync(path("export.jsonl"), exported);
-    expect((await runHere("verify", "--file", path("export.jsonl"), "--keys", path("keys.json"))).code).toBe(0);
+    expect((await runHere("verify", "--import", path("export.jsonl"), "--keys", path("keys.json"))).code).toBe(0);
     const keys = JSON.parse(readFileSync(path("keys.json"), "utf8"));
     writeFileSync(path("other.json"), JSON.stringify({ ...keys, "user:ann": keys["user:bob"] }));
-    const broken = await runHere("verify", "--file", path("export.jsonl"), "--keys", path("other.json"));
+    const broken = await runHere("verify", "--import", path("export.jsonl"), "--keys", path("other.json"));
     const voted = readLines(exported).find((row) => String(row["body"]).includes("GATE_VOTED"));
     expect(broken.code).toBe(1);
     expect(broken.out).toContain(`${id} at sequence`);
@@ -158,7 +158,7 @@ describe("deciding together", () => {
     const [keys, db] = [path("wrong.json"), path("never.db")];
     rmSync(keys, { force: true });
     if (text !== null) writeFileSync(keys, text);
-    for (const words of [["serve"], ["run", "A.B"], ["verify", "--file", path("keys.json")]]) {
+    for (const words of [["serve"], ["run", "A.B"], ["verify", "--import", path("keys.json")]]) {
       const ran = await runHere(...words, "--db", db, "--keys", keys);
       expect([ran.code, ran.out, existsSync(db)]).toEqual([2, "", false]);
       expect(ran.err).toContain(`error: --keys ${keys}: `);

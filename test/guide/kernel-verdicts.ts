@@ -18,5 +18,5 @@ async function* chunkOf(file: string): AsyncGenerator<Buffer> {
   yield readFileSync(file);
 }
 
-/** Verifies an export as `countersign verify --file` does. */
+/** Verifies an export as `countersign verify --import` does. */
 export const verifyExport = (file: string): Promise<EvidenceVerdict> => verifyEvidence(readLines(chunkOf(file)));

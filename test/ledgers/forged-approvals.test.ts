@@ -43,7 +43,7 @@ async function verdictsOf(path: string, rows: readonly TurnRow[]) {
     verifyEvidence: await verifyEvidence(lines),
   };
   await kernel.stop();
-  const commands = { verify: ["--db", path], "verify WF": [id, "--db", path], "verify --file": ["--file", file] };
+  const commands = { verify: ["--db", path], "verify WF": [id, "--db", path], "verify --import": ["--import", file] };
   for (const [name, args] of Object.entries(commands))
     found[name] = JSON.parse((await runHere("verify", ...args, "--json", "--keys", keys)).out) as Found;
   const reasonOf = ({ broken }: Found) => broken.find(({ stream }) => stream === id)?.reason;
@@ -57,7 +57,7 @@ const ways = [
   "verifyEvidence",
   "verify",
   "verify WF",
-  "verify --file",
+  "verify --import",
 ];
 
 describe("a signed approval that nobody touched", () => {

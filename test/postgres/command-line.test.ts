@@ -38,7 +38,7 @@ describe("countersign --db postgres://…", () => {
     expect(await readHere("replay", id, ...on)).toMatchObject({ identical: true });
     const rows = await runHere("export", id, ...on);
     const file = keepAs(folder, "rows.jsonl", rows.out);
-    expect((await runHere("verify", "--file", file)).code).toBe(0);
+    expect((await runHere("verify", "--import", file)).code).toBe(0);
     const rules = keepAs(folder, "rules.json", JSON.stringify({ version: "v2", rules: [rule] }));
     const whatif = await runHere("whatif", "--policies", rules, ...on);
     expect([whatif.code, whatif.err]).toEqual([0, expect.stringContaining("1 workflows")]);

@@ -121,10 +121,10 @@ describe("exports of several workflows in one file", () => {
 
 describe("the command line", () => {
   it.each([
-    ["verify", ["--file"]],
-    ["replay", ["WF", "--file"]],
-    ["inspect", ["--json", "--file"]],
-    ["inspect", ["WF", "--json", "--file"]],
+    ["verify", ["--import"]],
+    ["replay", ["WF", "--import"]],
+    ["inspect", ["--json", "--import"]],
+    ["inspect", ["WF", "--json", "--import"]],
   ])(
     "[RLH-05] %s %j refuses an export that was cut, with the line and the sequence where it stops",
     async (...given) => {

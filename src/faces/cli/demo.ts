@@ -4,8 +4,9 @@
  * Owns: the course of the demonstration. Never: writes a file itself; the workflow does so once it is approved.
  * 1.  Without --yes and without a terminal it stops at the gate, prints the command that approves, and succeeds.
  * 2.  --yes approves the payload that was shown, bound to its digest; it never settles a call in doubt.
+ * 3.  It ends with what to do next: this run in the console, a folder of one's own, the guide.
  */
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Gate } from "../../contract/gate.ts";
 import { type JsonObject, withoutUnset } from "../../contract/json.ts";
@@ -14,7 +15,8 @@ import { fileWrite, releaseNotes } from "../../packages/capabilities/index.ts";
 import { type GitProgram, runGit } from "../../packages/operators/git-log/run-git.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { ledgerAsTyped } from "./choose-ledger.ts";
-import { renderWhy } from "./explain.ts";
+import { renderLines } from "./explain.ts";
+import { invocation } from "./invocation.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, collect, ledgerNamed, readJson, type Session } from "./options.ts";
 import { type Beginning, pickBeginning } from "./pick-range.ts";
@@ -93,7 +95,8 @@ async function submit(
   inputs: JsonObject,
   { options, terminal }: Session,
 ): Promise<string> {
-  const request = { ...caller, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
+  const text = titleNotes(inputs);
+  const request = { ...caller, input: { text }, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
   const { workflow_id } = await kernel.submit(request);
   if (!options.json)
     terminal.print(
@@ -103,6 +106,12 @@ async function submit(
       ].join("\n"),
     );
   return workflow_id;
+}
+
+/** Names the work as lists show it. A beginning that is a commit is shortened as git does it. */
+function titleNotes({ repo, since }: JsonObject): string {
+  const from = typeof since === "string" ? `, since ${since.replace(/^([0-9a-f]{7})[0-9a-f]{33}$/, "$1")}` : "";
+  return `Release notes of ${basename(String(repo))}${from}`;
 }
 
 const looked = 20;
@@ -215,7 +224,7 @@ function showGate(gate: Gate, { terminal, options }: Session): void {
 
 async function printEnd({ context, session }: Story, state: WorkflowState): Promise<void> {
   const { options, terminal } = session;
-  const { why } = await context.kernel.explain(state.workflow_id, context.caller);
+  const { why, summary } = await context.kernel.explain(state.workflow_id, context.caller);
   const [gate] = openGatesOf(state);
   const approve = gate === undefined ? null : decideLine(options, "approve", gate);
   const written = listWritten(state);
@@ -223,10 +232,25 @@ async function printEnd({ context, session }: Story, state: WorkflowState): Prom
   else if (gate !== undefined) terminal.print(describeWaiting(gate, options));
   else {
     terminal.print(renderWorkflow(state, terminal));
-    terminal.print(`\n${terminal.paint("bold", "Why")}\n${renderWhy(why)}`);
+    terminal.print(`\n${terminal.paint("bold", "Why")}\n${renderLines(summary)}`);
     terminal.print(`\n${terminal.paint(written.length === 0 ? "yellow" : "green", describeWritten(written))}`);
   }
   failIfFailed(state);
+  if (!options.json) terminal.print(describeNext(state, options));
+}
+
+/** Lists what a person may do next, each step with the command for it. */
+function describeNext({ workflow_id }: WorkflowState, options: CommonOptions): string {
+  const run = `http://127.0.0.1:8787/#/w/${workflow_id}`;
+  return [
+    "",
+    "Next:",
+    `  1. See this run in the console: open the link that this prints, then ${run}`,
+    `       ${commandLine(options, "serve")}`,
+    "  2. Start from a folder of your own, with a workflow to change:",
+    `       ${invocation()} create ../my-workflows`,
+    "  3. Read the guide: src/guide/start.md, or http://127.0.0.1:8787/guide while it serves",
+  ].join("\n");
 }
 
 /** Lists the files that the workflow wrote, as recorded in the results of File.Write. */

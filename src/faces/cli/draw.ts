@@ -12,7 +12,6 @@ import type { CapabilityDefinition } from "../../contract/capability.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { WorkflowId } from "../../contract/ids.ts";
 import type { Intent } from "../../contract/intent.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
@@ -60,7 +59,7 @@ async function draw(what: string, session: Session<DrawOptions>): Promise<void> 
   const { options, terminal } = session;
   const { out, format = formatOf(out) } = options;
   const drawing = formats[format](
-    WorkflowId.safeParse(what).success ? await readWorkflow(what, session) : await readPackage(what, session),
+    what.startsWith("wf_") ? await readWorkflow(what, session) : await readPackage(what, session),
   );
   if (out !== undefined) writeDrawing(out, drawing);
   if (options.json) printJson(session, { what, format, ...(out === undefined ? { drawing } : { out }) });

@@ -1,6 +1,8 @@
 /**
  * `explain WF` and `trace WF`: the reasons for which each action was allowed, and the course of each step, from the
  * ledger alone.
+ *
+ * 1.  `explain` prints the summary: who decided what, in at most ten lines. `--all` adds each cause and each action.
  */
 import type { Command } from "commander";
 import { describeCarriers } from "../../contract/gate.ts";
@@ -18,23 +20,30 @@ export function addExplanations(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("explain"))
     .description("say why a workflow did what it did: rules, people, budget")
     .argument("<workflow>", "its id")
-    .action((workflowId: string, options: CommonOptions) => explain(workflowId, options, terminal));
+    .option("--all", "every cause and every action, with rules, budget, keys and attempts", false)
+    .action((workflowId: string, options: ExplainOptions) => explain(workflowId, options, terminal));
   addCommonOptions(program.command("trace"))
     .description("show what each step did, attempt by attempt")
     .argument("<workflow>", "its id")
     .action((workflowId: string, options: CommonOptions) => trace(workflowId, options, terminal));
 }
 
-async function explain(workflowId: string, options: CommonOptions, terminal: Terminal): Promise<void> {
+interface ExplainOptions extends CommonOptions {
+  readonly all: boolean;
+}
+
+async function explain(workflowId: string, options: ExplainOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
   const explained = await withKernel(session, ({ kernel, caller }) => kernel.explain(workflowId, caller));
   if (options.json) return printJson(session, explained);
   terminal.print(terminal.paint("bold", `${explained.workflow_id} is ${explained.state}`));
-  terminal.print(renderWhy(explained.why));
+  terminal.print(renderLines(explained.summary));
+  if (!options.all) return terminal.print("(--all shows every cause and every action)");
+  terminal.print(`\n${terminal.paint("bold", "Each cause, in its order")}\n${renderLines(explained.why)}`);
   for (const link of explained.chain) terminal.print(`\n${renderChain(link, terminal)}`);
 }
 
-export const renderWhy = (why: readonly string[]): string => why.map((line) => `  ${showLine(line)}`).join("\n");
+export const renderLines = (lines: readonly string[]): string => lines.map((line) => `  ${showLine(line)}`).join("\n");
 
 /**
  * Renders the causal chain of an action, a line each: the request, the plan, the policy rule, the budget, the approval,

@@ -3,7 +3,7 @@
  *
  * 1.  No workflow is run. Without --payloads, only ids, states, digests, counts and instants are shown.
  * 2.  It serves a page on this machine until the program is interrupted; with --json the messages are printed instead.
- * 3.  --file opens no ledger. If the chain of its rows is broken, the file is refused and none of it is shown.
+ * 3.  --import opens no ledger. If the chain of its rows is broken, the file is refused and none of it is shown.
  */
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -21,22 +21,22 @@ interface InspectOptions extends CommonOptions {
   readonly speed?: number;
   readonly real: boolean;
   readonly at?: number;
-  readonly file?: string;
+  readonly import?: string;
   readonly payloads: boolean;
   readonly port: number;
   readonly ui: "stately" | "own";
 }
 
-export const defaultInspectorPort = 8788;
+export const defaultInspectorPort = 8790;
 
 export function addInspect(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("inspect"))
     .description("play a workflow into Stately's inspector, in a browser of this machine")
-    .argument("[workflow]", "its id; with --file all of the file where none is named")
+    .argument("[workflow]", "its id; with --import, without it the whole file")
     .option("--speed <n>", "as many times as fast as it was; without it at once", readSpeed)
     .option("--real", "keep long pauses, which are cut to two seconds otherwise", false)
     .option("--at <n>", "play up to this sequence number and no further", readCount)
-    .option("--file <export>", "play these JSON Lines, as `export` writes them, without a ledger")
+    .option("--import <file>", "play the JSON Lines of this file, as `export` writes them, without a ledger")
     .option("--payloads", "show what events carry; without it ids, states and digests only", false)
     .option("--port <port>", "the port of the page; 0 takes any that is free", readPort, defaultInspectorPort)
     .addOption(new Option("--ui <ui>", "what the page shows").choices(["stately", "own"]).default("stately"))
@@ -64,8 +64,8 @@ async function inspect(workflowId: string | undefined, session: Session<InspectO
     const upTo = events.filter(({ sequence }) => sequence <= (options.at ?? Number.POSITIVE_INFINITY));
     return show({ [Symbol.asyncIterator]: () => playEvents(upTo, play) }, session);
   };
-  if (options.file !== undefined) return playAll(await eventsIn(options.file, terminal.signal, workflowId));
-  if (workflowId === undefined) throw new UsageError("name a workflow, or an export with --file");
+  if (options.import !== undefined) return playAll(await eventsIn(options.import, terminal.signal, workflowId));
+  if (workflowId === undefined) throw new UsageError("name a workflow, or a file with --import");
   await withKernel(session, async ({ kernel, caller }) => {
     await kernel.workflow(workflowId, caller);
     const isLive = options.at === undefined && !options.json;

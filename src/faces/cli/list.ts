@@ -13,12 +13,12 @@ import { GateCursor } from "../../protocol/query-values.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { describeBelow, listGatesBelow } from "./gates-below.ts";
 import { withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readId, readLimit, readTime, type Session } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readId, readLimit, readTime } from "./options.ts";
 import { renderGate, renderHidden } from "./render-gate.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import { describeTime, indent, wrapLine, wrapLines } from "./render-text.ts";
 import { renderWorkflow, styleOfState } from "./render-workflow.ts";
-import { commandLine, openGatesOf, printJson } from "./show-result.ts";
+import { openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface PageOptions extends CommonOptions {
@@ -145,10 +145,10 @@ const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] 
     value: describeState,
     style: (row) => (row.paused || row.queued || row.held_by.length > 0 ? "yellow" : styleOfState(row.state)),
   },
-  { title: "INTENT", value: (row) => row.intent_type, shrinks: true, least: 40 },
-  { title: "TITLE", value: (row) => row.title, shrinks: true, least: 20 },
-  { title: "DONE", value: (row) => `${row.progress.percent} %`, labelled: true },
-  { title: "ACCEPTED", value: (row) => describeTime(row.created_at, now()), labelled: true },
+  { title: "INTENT", value: (row) => row.intent_type, shrinks: true, least: 40, spare: 2 },
+  { title: "TITLE", value: (row) => row.title, shrinks: true, least: 24 },
+  { title: "DONE", value: (row) => `${row.progress.percent} %`, labelled: true, spare: 1 },
+  { title: "ACCEPTED", value: (row) => describeTime(row.created_at, now()), labelled: true, spare: 3 },
 ];
 
 async function showWorkflow(workflowId: string, options: CommonOptions, terminal: Terminal): Promise<void> {
@@ -178,36 +178,34 @@ async function listGates(options: GateOptions, terminal: Terminal): Promise<void
   const { total } = gates;
   if (options.json) return printJson(session, { gates, ...(total !== undefined && { total }) });
   terminal.print(gates.length === 0 ? "no gate is open" : renderTable(gates, gateColumns(terminal), terminal));
-  for (const gate of gates) printHidden(gate, session);
+  // A list has no previews, so there is nothing that one of them could hide; of one workflow the gates are shown whole.
+  for (const gate of gates) if (workflow !== undefined || !gate.checked) printHidden(gate, terminal);
+  const hint = "`review`, with the same options, shows them whole, one after another, and takes decisions";
+  if (gates.length > 0) terminal.print(`\n${wrapLines(hint, terminal.columns)}`);
   if (total !== undefined) terminal.print(`${gates.length} of ${total}`);
 }
 
-/**
- * Prints what the table leaves out: the fields that a cut preview lacks, or, if the payload is cut as well, the command
- * that shows all of it.
- */
-function printHidden(gate: ListedGate, { terminal, options }: Session): void {
+/** Prints what the table does not say of a gate: that it was not checked, or the fields that its preview leaves out. */
+function printHidden(gate: ListedGate, terminal: Terminal): void {
   if (!gate.checked) {
     const message = "what is shown here was not checked against its log: decide on what `show` prints";
     return terminal.print(
       `\n${wrapLines(showLine(`${gate.gate_id} of ${gate.workflow_id}: ${message}`), terminal.columns)}`,
     );
   }
-  const isCut = gate.truncated && gate.payload === null;
-  const hidden = isCut ? "" : renderHidden(gate);
-  if (!isCut && hidden === "") return;
+  const hidden = renderHidden(gate);
+  if (hidden === "") return;
   const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: fields of the payload`);
   // A continued line is indented to a column at which no field begins, so that no value can look like another field.
   const fields = hidden.split("\n").flatMap((line) => wrapLine(line, terminal.columns - 2, "    "));
-  const reported = isCut ? `all of it:\n  ${commandLine(options, "show", gate.workflow_id)}` : fields.join("\n");
-  terminal.print(`\n${wrapLines(head, terminal.columns)}\n${indent(reported)}`);
+  terminal.print(`\n${wrapLines(head, terminal.columns)}\n${indent(fields.join("\n"))}`);
 }
 
 const gateColumns = ({ now }: Terminal): readonly Column<Gate>[] => [
   { title: "WORKFLOW", value: (gate) => gate.workflow_id },
   { title: "GATE", value: (gate) => gate.gate_id },
-  { title: "TITLE", value: (gate) => gate.title, shrinks: true, least: 20 },
+  { title: "TITLE", value: (gate) => gate.title, shrinks: true, least: 16 },
   { title: "RISK", value: (gate) => gate.risk_level, labelled: true },
-  { title: "OPENED", value: (gate) => describeTime(gate.opened_at, now()), labelled: true },
+  { title: "OPENED", value: (gate) => describeTime(gate.opened_at, now()), labelled: true, spare: 1 },
   { title: "DUE", value: (gate) => (gate.due_at === null ? "-" : describeTime(gate.due_at, now())), labelled: true },
 ];

@@ -5,8 +5,9 @@
  * 1.  It never ends the process itself: the exit code is returned, so that pending output is still written. The code is
  *     0 only once all output is written.
  */
-import { Command, Help, type Option } from "commander";
+import { Command } from "commander";
 import { nameForbidden } from "../../protocol/visible-text.ts";
+import { arrangeHelp, helpWords } from "./arrange-help.ts";
 import { addCompleteIds } from "./complete-ids.ts";
 import { addCompletion } from "./completion.ts";
 import { addCreate } from "./create.ts";
@@ -59,11 +60,6 @@ async function codeOf(work: () => Promise<unknown>, terminal: Terminal, json: bo
   }
 }
 
-const help = new Help();
-/** Adds "(required)" to the description of a mandatory option, which commander leaves out. */
-const optionDescription = (option: Option): string =>
-  `${help.optionDescription(option)}${option.mandatory ? " (required)" : ""}`;
-
 /**
  * Builds the program. Commander's usage errors are printed for people; with --json they become problem details
  * (report-error.ts).
@@ -74,8 +70,12 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     .description("Run, decide, explain and verify accountable workflows.")
     .version(readVersion())
     .exitOverride()
-    .configureHelp({ optionDescription })
-    .configureOutput({ writeOut: terminal.write, writeErr: json ? () => undefined : complain })
+    .configureHelp(helpWords)
+    .configureOutput({
+      writeOut: terminal.write,
+      writeErr: json ? () => undefined : complain,
+      getOutHelpWidth: () => terminal.columns,
+    })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts, addHalts, addGrants];
   const readings = [
@@ -96,5 +96,6 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion, addCompleteIds]) {
     add(program, terminal);
   }
+  arrangeHelp(program);
   return program;
 }

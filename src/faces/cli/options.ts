@@ -12,6 +12,7 @@ import { type JsonObject, NotJson } from "../../contract/json.ts";
 import { Instant } from "../../contract/list-filter.ts";
 import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
 import { parseSafeJson } from "../../protocol/parse-json.ts";
+import { ownOptions, sharedOptions } from "./arrange-help.ts";
 import { loadHost } from "./load-host.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
@@ -53,14 +54,18 @@ export const callerOf = ({ tenant, principal, role }: LedgerOptions): Caller => 
 
 /** Adds the options of commands that run a kernel. */
 export const addCommonOptions = (command: Command): Command =>
-  addLedgerOptions(command).option(
-    "--host <module>",
-    "a module that exports `host`: the options of createKernel (ledger, packages, policies, roles, budgets, …)",
-  );
+  addLedgerOptions(command)
+    .optionsGroup(sharedOptions)
+    .option(
+      "--host <module>",
+      "a module that exports `host`: the options of createKernel (ledger, packages, policies, roles, budgets, …)",
+    )
+    .optionsGroup(ownOptions);
 
 /** Adds the options of commands that read or copy a ledger without a kernel. */
 export function addLedgerOptions(command: Command): Command {
   return command
+    .optionsGroup(sharedOptions)
     .option(
       "--db <ledger>",
       [
@@ -85,7 +90,8 @@ export function addLedgerOptions(command: Command): Command {
     .option("--tenant <id>", "the tenant on whose behalf", readId, 1)
     .option("--principal <id>", "who acts", readId, "local")
     .option("--role <role>", "the role of who acts", "user")
-    .option("--keys <file>", 'approvers\' public keys, as {"user:ann": JWK}; for signed approvals');
+    .option("--keys <file>", 'approvers\' public keys, as {"user:ann": JWK}; for signed approvals')
+    .optionsGroup(ownOptions);
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * A table whose columns line up and which fits the terminal: columns that may shrink become narrower, the widest first.
- * If they cannot become narrow enough, each row is printed as a few lines, broken between words.
+ * If they cannot become narrow enough, spare columns are left out and named below the table. If that does not suffice
+ * either, each row is printed with all its cells, as a few lines broken between words.
  * Never: shrinks a column that is not marked so; ids are never cut, so that they can be copied.
  */
 import { cutLine, cutShown, wrapLine } from "./render-text.ts";
@@ -12,6 +13,8 @@ export interface Column<R> {
   readonly shrinks?: boolean;
   /** The narrowest width of a column that shrinks; its longest cell may be narrower. Default: 8. */
   readonly least?: number;
+  /** The rank in which the column is left out where the table is too wide, 1 first; absent if it always stays. */
+  readonly spare?: number;
   /** True if the title stands before the value when rows are printed as lines. */
   readonly labelled?: boolean;
   readonly style?: (row: R) => Style;
@@ -21,17 +24,37 @@ const gap = "  ";
 const narrowest = 8;
 const longest = 500;
 
-export function renderTable<R>(
-  rows: readonly R[],
-  columns: readonly Column<R>[],
-  { columns: width, paint }: Pick<Terminal, "columns" | "paint">,
-): string {
+type Look = Pick<Terminal, "columns" | "paint">;
+
+export function renderTable<R>(rows: readonly R[], columns: readonly Column<R>[], look: Look): string {
+  for (let kept = columns; ; kept = leaveOut(kept)) {
+    const table = lineUp(rows, kept, look);
+    if (table !== null) return [table, ...describeLeftOut(columns, kept, look)].join("\n");
+    if (kept.every(({ spare }) => spare === undefined)) break;
+  }
+  const cellsIn = (row: R): readonly string[] => columns.map((column) => cutLine(column.value(row), longest));
+  const { columns: width, paint } = look;
+  return rows.map((row) => stackCells(cellsOf(row, columns, cellsIn(row)), { width, paint })).join("\n");
+}
+
+/** Leaves out the spare column of the lowest rank. */
+function leaveOut<R>(columns: readonly Column<R>[]): readonly Column<R>[] {
+  const first = Math.min(...columns.map(({ spare = Number.POSITIVE_INFINITY }) => spare));
+  return columns.filter(({ spare }) => spare !== first);
+}
+
+function describeLeftOut<R>(all: readonly Column<R>[], kept: readonly Column<R>[], { paint }: Look): readonly string[] {
+  const titles = all.filter((one) => !kept.includes(one)).map(({ title }) => title);
+  return titles.length === 0 ? [] : [paint("dim", `(a wider terminal, or --json, shows ${titles.join(" and ")})`)];
+}
+
+/** Returns the rows with their columns lined up, or null if they do not fit. */
+function lineUp<R>(rows: readonly R[], columns: readonly Column<R>[], { columns: width, paint }: Look): string | null {
   const cells = rows.map((row) => columns.map((column) => cutLine(column.value(row), longest)));
-  const stackRow = (r: number): string => stackCells(cellsOf(rows[r]!, columns, cells[r]!), { width, paint });
   const widths = columns.map((column, i) =>
     Math.max(column.title.length, ...cells.map((line) => [...line[i]!].length)),
   );
-  if (!fitWidths(widths, columns, width)) return rows.map((_, r) => stackRow(r)).join("\n");
+  if (!fitWidths(widths, columns, width)) return null;
   const pad = (text: string, i: number) => {
     const cut = cutShown(text, widths[i]!);
     return i === columns.length - 1 ? cut : cut + " ".repeat(widths[i]! - [...cut].length);

@@ -3,7 +3,7 @@
  * differs.
  *
  * 1.  Runs no operator and writes to no ledger; a difference ends with exit 1.
- * 2.  `--file` reads an export and opens no ledger.
+ * 2.  `--import` reads an export and opens no ledger.
  */
 import type { Command } from "commander";
 import { raise } from "../../contract/error.ts";
@@ -20,14 +20,14 @@ import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ReplayOptions extends CommonOptions {
-  readonly file?: string;
+  readonly import?: string;
 }
 
 export function addReplay(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("replay"))
     .description("replay a workflow from its ledger, without effects, and compare it byte by byte")
     .argument("<workflow>", "its id")
-    .option("--file <export>", "replay from these JSON Lines, as `export` writes them, without a ledger")
+    .option("--import <file>", "replay from the JSON Lines of this file, as `export` writes them, without a ledger")
     .action((workflowId: string, options: ReplayOptions) => replay(workflowId, { options, terminal }));
 }
 
@@ -40,7 +40,7 @@ async function replay(workflowId: string, session: Session<ReplayOptions>): Prom
 }
 
 async function replayFrom(workflowId: string, session: Session<ReplayOptions>): Promise<Replay> {
-  const { file } = session.options;
+  const { import: file } = session.options;
   if (file === undefined) return withKernel(session, ({ kernel, caller }) => kernel.replay(workflowId, caller));
   const rows = await readExport(file, session.terminal.signal, workflowId);
   const { replayRows } = await import("../../index.ts");

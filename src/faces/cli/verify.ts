@@ -20,7 +20,7 @@ import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface VerifyOptions extends CommonOptions {
-  readonly file?: string;
+  readonly import?: string;
 }
 
 /** The result of a check, of a ledger and of an export alike. */
@@ -43,16 +43,16 @@ export function addVerify(program: Command, terminal: Terminal): void {
     .description("check the hash chain and the signed approvals of the ledger, of a workflow, or of an export")
     .addHelpText("after", "\nThe guide's page ledger-format.md has verifiers that check the chain without Countersign.")
     .argument("[workflow]", "its id; without it the whole ledger or file")
-    .option("--file <export>", "check these JSON Lines, as `export` writes them, without a ledger")
+    .option("--import <file>", "check the JSON Lines of this file, as `export` writes them, without a ledger")
     .action((workflowId: string | undefined, options: VerifyOptions) => verify(workflowId, { options, terminal }));
 }
 
 async function verify(workflowId: string | undefined, session: Session<VerifyOptions>): Promise<void> {
   const { options, terminal } = session;
   const verdict: Verdict =
-    options.file === undefined
+    options.import === undefined
       ? await verifyLedger(workflowId, session)
-      : await verifyFile(options.file, workflowId, session);
+      : await verifyFile(options.import, workflowId, session);
   if (options.json) printJson(session, verdict);
   else terminal.print(renderVerdict(verdict, terminal));
   if (!verdict.ok) refuseBroken(verdict);

@@ -2,24 +2,25 @@
 
 import type { ParentLink } from "../../contract/child.ts";
 import type { Compensated } from "../../contract/compensation.ts";
-import { cutToLine } from "../../contract/cut-text.ts";
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
 import type { ForkOrigin } from "../../contract/fork.ts";
-import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
-import type { PolicyLift, PolicyStage } from "../../contract/policy.ts";
+import { gateIdOf } from "../../contract/gate.ts";
+import type { PolicyStage } from "../../contract/policy.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { ParkedFor } from "../../contract/workflow-state.ts";
-import { describeChange, describeComment } from "../../protocol/describe-edits.ts";
 import { nameAsked } from "../../protocol/name-moment.ts";
 import { skipWords } from "../../protocol/skip-words.ts";
 import { explainEffects } from "./explain-effects.ts";
+import { describeLifts, describeRevision, listed, quoted, who } from "./explain-words.ts";
+import { summarize } from "./summarize.ts";
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
   return {
     workflow_id: record.workflow_id,
     state: record.state,
+    summary: summarize(record, events),
     why: events.flatMap((event) => lineOf(event, record)),
     steps: [...record.steps.keys()].map((id) => explainStep(record, id, events)),
     chain: explainEffects(events),
@@ -52,24 +53,11 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
   };
 }
 
-/** The members of a decision that name the person. */
-type Decided = Pick<EventPayloads["USER_APPROVED"], "principal" | "carried_by">;
-
 /** Returns the gate that was approved, the grant by which that was given ahead, and the payload. */
 function shownOf({ gate_id, grant, payload_digest }: EventPayloads["USER_APPROVED"]): string {
   const ahead = grant === undefined ? "" : ` ahead, by ${grant.grant_id} of ${grant.given_at}`;
   return `${gate_id}${ahead}, payload ${payload_digest.slice(0, 12)}`;
 }
-
-const who = ({ principal, carried_by = [] }: Decided): string =>
-  principal === null
-    ? "the configured expiry"
-    : `${principal.type} ${principal.id} (${principal.role})${describeCarriers(carried_by)}`;
-
-const listed = (policies: readonly string[]): string => policies.join(", ");
-
-const describeLifts = (lifts: readonly PolicyLift[]): string =>
-  lifts.map(({ rule, by }) => `; ${by} lifted ${rule}`).join("");
 
 const describeFork = (fork: ForkOrigin | undefined): string =>
   fork === undefined
@@ -146,31 +134,7 @@ const subjectWords: Readonly<Record<PolicyStage, string>> = {
   outcome: "the result",
   gate: "the decision at",
 };
-const revisionWords = {
-  edit: "it was edited",
-  regenerate: "the draft is a new one",
-  policy: "policy gives another payload, or wants a person for another reason",
-  basis: "what it rests on has changed",
-} as const;
-
-/** Says why a gate was opened again; of an edit that still counts also from what to what. */
-const describeRevision: NonNullable<EventReaders<string, [WorkflowRecord]>["GATE_REVISED"]> = (
-  { gate: { gate_id }, cause, principal },
-  { timestamp },
-  { gates },
-) => {
-  if (cause !== "edit" || principal === null) return revisionWords[cause];
-  const edit = gates.get(gate_id)?.edits?.find(({ at }) => at === timestamp);
-  const reported = edit === undefined ? [] : [...edit.changes.map(describeChange), ...describeComment(edit)];
-  return [`${principal.type} ${principal.id} edited it`, ...reported].join("; ");
-};
-
 const childEnds = { completed: "has completed", failed: "has failed", cancelled: "was cancelled" } as const;
-
-const maxComment = 200;
-
-/** Returns the comment of a person as the end of a line; nothing if there is none. */
-const quoted = (comment: string | null): string => (comment === null ? "" : `: “${cutToLine(comment, maxComment)}”`);
 
 /** The lines about a step, or about the plan as a whole. */
 const stepLines: EventReaders<string, [WorkflowRecord]> = {
