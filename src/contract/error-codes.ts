@@ -20,6 +20,7 @@ export const errorCodes = Object.freeze({
     "Have the module export the options of createKernel by the name host, as in: export const host = defineHost({ " +
       "capabilities }).",
   ),
+  T0_MODULE_INVALID: input("Mend what the message names in this module, then load it again."),
   T0_LIST_TOO_WIDE: input("Narrow the list by state, intent type, requester, operator or dates, then search it again."),
   T0_VALIDATION_PAYLOAD_TOO_LARGE: input("Send less data, or raise the limit named in the detail.", { http: 413 }),
   T0_CACHE_PRESSURE_EVICTION: resource("Nothing to do; give the cache more room if it happens often.", degraded),

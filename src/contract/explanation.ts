@@ -120,7 +120,7 @@ export const Explanation = z
   .object({
     workflow_id: z.string(),
     state: z.string(),
-    /** What was decided and by whom, what failed and what ran unasked, in at most ten lines. */
+    /** At most ten lines: what was decided and by whom, what failed and what ran unasked. */
     summary: z.array(z.string()).readonly(),
     /** One readable line per cause, in ledger order. */
     why: z.array(z.string()).readonly(),

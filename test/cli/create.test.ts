@@ -1,11 +1,12 @@
-// `create` where no folder can be made: wrong usage, and nothing is left of it.
+// `create` where no folder can be made: wrong usage, and nothing is left of it. The program that it makes.
 
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { asOrdinaryUser, makeTempFolder } from "../fixtures.ts";
-import { runHere } from "./command-line.ts";
+import { readHere, runHere } from "./command-line.ts";
 
 it.each([["letter.txt"], ["letter.txt/sub"], [`new/folder/${"x".repeat(300)}`]])(
   "create %s is wrong usage, and nothing is made or changed",
@@ -53,4 +54,17 @@ it("create says what to type next, quoted where a shell needs it", async () => {
   using folder = makeTempFolder();
   const made = join(folder.path, "my shop");
   expect((await runHere("create", made)).out).toContain(`\n  cd '${made}'\n`);
+});
+
+it("the program of a new folder asks about the run that an earlier start left", async () => {
+  using folder = makeTempFolder();
+  const made = join(folder.path, "mine");
+  await runHere("create", made);
+  const preload = fileURLToPath(new URL("../../src/faces/cli/dev-preload.ts", import.meta.url));
+  const start = (...args: readonly string[]) =>
+    spawnSync(process.execPath, ["--import", preload, "main.ts", ...args], { cwd: made, encoding: "utf8" });
+  expect(start().stderr).toContain("somebody has to agree");
+  expect(start("--yes").stdout).toContain("completed");
+  const { workflows } = await readHere<{ workflows: object[] }>("list", "--db", join(made, "workflows.db"));
+  expect(workflows).toMatchObject([{ state: "completed" }]);
 });

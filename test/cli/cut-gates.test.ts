@@ -1,4 +1,4 @@
-/** `gates` of one workflow shows what previews leave out; a list of many points to the command that shows them whole. */
+/** `gates` of one workflow shows what previews leave out; a list of many points to the command that shows all. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";

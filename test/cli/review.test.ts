@@ -307,9 +307,7 @@ describe("demo at a terminal", () => {
     expect(ran.out).toContain(workflow_id);
     expect(ran.out).toContain(`\nwritten: ${join(repo, "RELEASE_NOTES.md")}\n\nNext:\n`);
     const next = ran.out.slice(ran.out.indexOf("\nNext:"));
-    expect(next).toMatch(
-      new RegExp(`#/w/${workflow_id}\\n.* serve --db .*\\n.*\\n.* create .*\\n.*src/guide/start\\.md`),
-    );
+    expect(next).toMatch(new RegExp(`#/w/${workflow_id}\\n.* serve --db .*\\n.*\\n.* dev .*\\n.*src/guide/start\\.md`));
     expect((await readHere<{ workflows: unknown[] }>("list", "--db", db)).workflows).toHaveLength(1);
   });
 

@@ -51,6 +51,11 @@ export const ambientRows: readonly AmbientRow[] = [
   },
   { path: "src/faces/cli/serve.ts", calls: ["crypto.randomBytes"], why: "the token of a server that was given none" },
   {
+    path: "src/faces/cli/dev.ts",
+    calls: ["crypto.randomBytes"],
+    why: "the token of a server that starts again and again",
+  },
+  {
     path: "src/faces/http/guard-request.ts",
     calls: ["setTimeout"],
     why: "how long a socket may take to be read: the machine's time, as node's own timeouts of sockets",

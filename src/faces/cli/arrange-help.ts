@@ -7,7 +7,7 @@ import { type Command, Help, type Option } from "commander";
 
 /** The commands by task, in the order in which the help lists them. */
 export const commandGroups: Readonly<Record<string, readonly string[]>> = {
-  "Begin:": ["demo", "create", "run"],
+  "Begin:": ["demo", "dev", "create", "run"],
   "Look:": ["list", "show", "gates", "items", "queues", "schedules", "halts", "grants"],
   "Decide:": ["review", "approve", "reject", "decide", "withdraw", "delegate", "grant", "revoke"],
   "Steer:": [
@@ -43,7 +43,7 @@ function sortInPlace<T>(list: readonly T[], rank: (one: T) => number): void {
 
 const plain = new Help();
 
-/** How options and commands are written in a help. */
+/** The forms of options and commands in a help. */
 export const helpWords = {
   /** Adds "(required)" to a mandatory option, and leaves out defaults that stand for nothing. */
   optionDescription: (option: Option): string =>

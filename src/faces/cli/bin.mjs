@@ -7,7 +7,7 @@
 
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import nodeModule, { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -77,6 +77,8 @@ async function start() {
     process.exitCode = 2;
     return;
   }
+  // What this start compiles, the next ones read. Node has this since 22.
+  nodeModule.enableCompileCache?.();
   const { main } = await import(entry.href);
   process.exitCode = await main(process.argv.slice(2));
 }

@@ -52,7 +52,8 @@ function requireEmpty(folder: string): void {
     throw new UsageError(`${folder} is not empty: name a folder that is new`);
 }
 
-function makeFolder(folder: string): void {
+/** Makes the folder with its content; of what it has made, nothing stays if that fails. */
+export function makeFolder(folder: string): void {
   const made = findMissing(folder);
   // The folder is made alone, so that cleaning up removes nothing that another process has made meanwhile.
   if (made !== null) mkdirSync(made);

@@ -247,8 +247,8 @@ function describeNext({ workflow_id }: WorkflowState, options: CommonOptions): s
     "Next:",
     `  1. See this run in the console: open the link that this prints, then ${run}`,
     `       ${commandLine(options, "serve")}`,
-    "  2. Start from a folder of your own, with a workflow to change:",
-    `       ${invocation()} create ../my-workflows`,
+    "  2. Start from a folder of your own, with a workflow to change and the console beside it:",
+    `       ${invocation()} dev ../my-workflows`,
     "  3. Read the guide: src/guide/start.md, or http://127.0.0.1:8787/guide while it serves",
   ].join("\n");
 }

@@ -3,8 +3,8 @@
  * evidence.
  *
  * 1.  Without --follow the command ends after the last committed event; with it, when the workflow has ended.
- * 2.  An export is the input of `verify --import` and nothing else: one unchanged row a line, then the audit entries, the
- *     evaluation reports and the closing line.
+ * 2.  An export is the input of `verify --import` and nothing else: one unchanged row a line, then the audit entries,
+ *     the evaluation reports and the closing line.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";

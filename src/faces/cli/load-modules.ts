@@ -3,16 +3,23 @@
  * from YAML and JSON files.
  *
  * Owns: recognizing exports by their shape, and resolving a module by its path or package name from the current folder.
+ * A folder stands for the modules that lie in it and export something of use.
  * Never: checks the contents of an export; the kernel does so when it registers it.
  * A module may also export resources that must be closed, such as the operators of an MCP server; these are returned
  * too.
- * 1.  A rule file with any error is wrong usage: the error names file, rule and field, and none of its rules applies.
+ * 1.  A module that is there and cannot be loaded is refused with T0_MODULE_INVALID, or with the code of the kernel's
+ *     error that it throws, such as that of a definition.
+ * 2.  A rule file with any error is wrong usage: the error names file, rule and field, and none of its rules applies.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { isKernelError, messageOf } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { PolicyRule, RuleSet } from "../../contract/policy.ts";
 import { definePolicySet } from "../../define/define-policy-set.ts";
@@ -42,13 +49,17 @@ export async function loadModules(names: readonly string[]): Promise<Loaded> {
     await closeAll(closables);
     throw failed.reason;
   }
-  return {
-    capabilities: loaded.flatMap((one) => one.capabilities),
-    operators: loaded.flatMap((one) => one.operators),
-    policies: loaded.flatMap((one) => one.policies),
-    closables,
-  };
+  const { capabilities, operators, policies } = joinLoaded(loaded);
+  return { capabilities, operators, policies, closables };
 }
+
+/** Joins the exports of several modules. What two of them export, such as a list and its member, counts once. */
+const joinLoaded = (loaded: readonly Loaded[]): Loaded => ({
+  capabilities: [...new Set(loaded.flatMap((one) => one.capabilities))],
+  operators: [...new Set(loaded.flatMap((one) => one.operators))],
+  policies: [...new Set(loaded.flatMap((one) => one.policies))],
+  closables: [...new Set(loaded.flatMap((one) => one.closables))],
+});
 
 /** Closes every resource, even if closing another one fails. */
 export async function closeAll(closables: readonly AsyncDisposable[]): Promise<void> {
@@ -95,10 +106,30 @@ async function readRules(path: string): Promise<RuleSet> {
 }
 
 async function loadModule(name: string): Promise<Loaded> {
-  const found = sortExports(await importModule(name));
+  const isFolder = statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
+  const found = isFolder ? await loadFolder(name) : sortExports(await importModule(name));
   if (found.capabilities.length + found.operators.length + found.policies.length > 0) return found;
+  if (isFolder) return refuse(`${name} holds no module that exports a capability package, operator or policy`);
   throw new UsageError(`${name} exports no capability package, operator or policy`);
 }
+
+/** Loads the modules of a folder one after another, so that the first broken one is the one that is named. */
+async function loadFolder(folder: string): Promise<Loaded> {
+  const loaded: Loaded[] = [];
+  for (const file of listModules(folder)) loaded.push(sortExports(await importModule(file)));
+  return joinLoaded(loaded);
+}
+
+/**
+ * Lists the modules of a folder that may be packages: sources with an export, by name, without tests and declarations.
+ * A program, which exports nothing, is not among them and is not run.
+ */
+export const listModules = (folder: string): readonly string[] =>
+  readdirSync(folder)
+    .filter((name) => /\.m?[jt]s$/.test(name) && !/\.(test|spec|d|config)\.m?[jt]s$/.test(name))
+    .sort()
+    .map((name) => join(folder, name))
+    .filter((path) => /^\s*export\b/m.test(readFileSync(path, "utf8")));
 
 /** Loads a module by its path or its package name, from the current folder. */
 export const importNamed = async (name: string): Promise<object> => (await import(locateModule(name))) as object;
@@ -106,9 +137,22 @@ export const importNamed = async (name: string): Promise<object> => (await impor
 async function importModule(name: string): Promise<object> {
   try {
     return await importNamed(name);
-  } catch (error) {
-    throw new UsageError(`${name} cannot be loaded: ${(error as Error).message}`);
+  } catch (thrown) {
+    if (!existsSync(resolve(name))) throw new UsageError(`${name} cannot be loaded: ${messageOf(thrown)}`);
+    // The error is recognized by its shape, because the module may bring its own copy of the package.
+    const error = thrown instanceof Error && "error" in thrown ? thrown.error : null;
+    if (isKernelError(error)) return raise({ ...error, message: `${name}: ${error.message}` });
+    return refuse(`${name} cannot be loaded: ${messageOf(thrown)}${placeOf(thrown)}`);
   }
+}
+
+const refuse = (message: string): never =>
+  raise(kernelError("T0_MODULE_INVALID", message, moduleRef(0, "cli", "load_modules"), { retry: false }));
+
+/** Returns the line of a syntax error, which its message does not name. */
+function placeOf(thrown: unknown): string {
+  const place = thrown instanceof SyntaxError ? /^.*:(\d+)\n/.exec(thrown.stack ?? "") : null;
+  return place === null ? "" : `, line ${place[1]}`;
 }
 
 function locateModule(name: string): string {

@@ -14,6 +14,7 @@ import { addCreate } from "./create.ts";
 import { addDecisions, addRestarts } from "./decide.ts";
 import { addDecisionsAtOnce } from "./decide-several.ts";
 import { addDemo } from "./demo.ts";
+import { addDev } from "./dev.ts";
 import { addDoctor } from "./doctor.ts";
 import { addDraw } from "./draw.ts";
 import { addEmit, addTokenUrl } from "./emit.ts";
@@ -92,7 +93,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addBackup,
     addRoles,
   ];
-  const begins = [addDemo, addCreate, addRun, addLists, addSchedules, addQueues, addEmit, addTokenUrl];
+  const begins = [addDemo, addDev, addCreate, addRun, addLists, addSchedules, addQueues, addEmit, addTokenUrl];
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion, addCompleteIds]) {
     add(program, terminal);
   }

@@ -4,7 +4,8 @@
  * 1.  Every call needs a token; if none is given, one is made and printed once. It may submit, run and read.
  * 2.  A browser signs in by a link that is printed once, works once and expires soon.
  * 3.  Gates are decided by a person: in a browser's session, or with the approver's token.
- * 4.  Events are logged to stderr as JSON lines, without texts from callers; stdout names the address.
+ * 4.  Events are logged to stderr, without texts from callers: as short lines at a terminal, else as JSON lines; stdout
+ *     names the address.
  * 5.  When it is told to end, it first reports that it is not ready, takes no more requests, answers those under way,
  *     closes the streams, and then stops the kernel, which gives up its leases. This takes at most `--linger`,
  *     `--drain` and a few seconds. A SIGTERM that is followed ends with exit 0.
@@ -36,6 +37,7 @@ import {
   type Session,
 } from "./options.ts";
 import { readVersion } from "./read-version.ts";
+import { renderLogLine } from "./render-log.ts";
 import { toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import { isAskedToEnd, type Terminal } from "./terminal.ts";
@@ -48,6 +50,7 @@ interface ServeOptions extends CommonOptions, AnswerGates {
   readonly token?: string;
   readonly approverToken?: string;
   readonly logLevel: LogLevel;
+  readonly logFormat?: LogFormat;
   readonly metricsToken?: string;
   /** The port of the inspector's page; `true` if none was named. */
   readonly inspect?: number | true;
@@ -60,9 +63,12 @@ interface ServeOptions extends CommonOptions, AnswerGates {
 /** The levels of the log. They are listed here, so that help need not load the logger. */
 const logLevels = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
 
+const logFormats = ["lines", "json"] as const;
+type LogFormat = (typeof logFormats)[number];
+
 export function addServe(program: Command, terminal: Terminal): void {
   addAnswerGates(addCommonOptions(program.command("serve")))
-    .description("serve the HTTP API; tokens speak for --tenant, --principal and --role")
+    .description("serve the console, the HTTP API and MCP; tokens speak for --tenant, --principal and --role")
     .option("--listen <address>", "the address to listen on", "127.0.0.1")
     .option("--port <port>", "the port; 0 takes any that is free", readPort, 8787)
     .option(
@@ -81,6 +87,11 @@ export function addServe(program: Command, terminal: Terminal): void {
       readToken,
     )
     .addOption(new Option("--log-level <level>", "what is logged to stderr").choices(logLevels).default("info"))
+    .addOption(
+      new Option("--log-format <format>", "short lines for a person, or JSON; by default lines at a terminal").choices(
+        logFormats,
+      ),
+    )
     .option(
       "--metrics-token <token>",
       "a token that may read /metrics and nothing else; without it there is none",
@@ -108,7 +119,7 @@ function readToken(value: string): string {
 }
 
 async function openAndServe(session: Session<ServeOptions>): Promise<void> {
-  const { options, terminal } = session;
+  const { options } = session;
   if (isIP(options.host ?? "") !== 0 || options.host === "localhost")
     throw new UsageError(`--host names a module; the address to listen on is --listen ${options.host}`);
   await requireKnownRole(options);
@@ -117,7 +128,7 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const entries = [import("../../observers/telemetry/entry.ts"), import("../http/entry.ts"), import("../mcp/entry.ts")];
   await loadAllPeers("countersign serve", entries);
   const { createLogger, createObserver } = await import("../../observers/telemetry/index.ts");
-  const destination = { write: (line: string) => terminal.complain(escapeJson(line.trimEnd())) };
+  const destination = { write: writerOf(session) };
   const logger = createLogger({ level: options.logLevel, destination });
   const observer = createObserver({ logger });
   const notifiers = await loadNotifiers(options.notify);
@@ -126,6 +137,16 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const work = (context: CommandContext): Promise<void> =>
     withInspector(context.kernel, options, (inspector) => serve(context, session, { observer, logger, inspector }));
   return withKernel(session, work, opening);
+}
+
+/** Returns the function that writes a line of the log, in the format that the options or the terminal call for. */
+function writerOf({ options, terminal }: Session<ServeOptions>): (line: string) => void {
+  const { logFormat = terminal.interactive ? "lines" : "json" } = options;
+  if (logFormat === "json") return (line) => terminal.complain(escapeJson(line.trimEnd()));
+  return (line) => {
+    const short = renderLogLine(line.trimEnd());
+    if (short !== null) terminal.complain(short);
+  };
 }
 
 interface Watching {

@@ -70,9 +70,13 @@ export function decideLine(
 }
 
 /** Returns a command as a person would type it to act on the same ledger as the same caller. */
-export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
+export const commandLine = (options: CommonOptions, ...words: readonly string[]): string =>
+  [invocation(), ...[...words, ...flagsOf(options)].map(quoteWord)].join(" ");
+
+/** Returns the options that name the ledger, the packages and the caller, as words of a command. */
+export function flagsOf(options: CommonOptions): readonly string[] {
   const { host, capabilities, policies, tenant, principal, role, keys } = options;
-  const flags = [
+  return [
     ...(options.db === undefined && host !== undefined ? [] : ["--db", ledgerAsTyped(ledgerNamed(options))]),
     ...(host === undefined ? [] : ["--host", fileAsTyped(host)]),
     ...capabilities.flatMap((module) => ["--capabilities", module]),
@@ -82,5 +86,4 @@ export function commandLine(options: CommonOptions, ...words: readonly string[])
     ...(role === "user" ? [] : ["--role", role]),
     ...(keys === undefined ? [] : ["--keys", fileAsTyped(keys)]),
   ];
-  return [invocation(), ...[...words, ...flags].map(quoteWord)].join(" ");
 }

@@ -1,7 +1,7 @@
 /**
  * The summary of an explanation: what was decided and by whom, what failed, and what ran without anybody being asked.
  *
- * 1.  It has at most `maxLines` lines. What people decided stands first; a last line counts the lines that are left out.
+ * 1.  It has at most `maxLines` lines. What people decided stands first; a last line counts those that are left out.
  * 2.  What holds for several steps is one line: "no rule matched" stands there once.
  */
 import { cutToLine } from "../../contract/cut-text.ts";
@@ -47,7 +47,7 @@ const titleOf = (gateId: string, { gates }: WorkflowRecord): string => gates.get
 
 const reasonsOf = ({ reasons }: Pick<Gate, "reasons">): string => reasons.map(({ reason }) => reason).join("; ");
 
-/** What people decided, and what nobody decided in time. */
+/** The lines about decisions of people, and about gates that nobody decided in time. */
 const decisions: EventReaders<string | null, [WorkflowRecord]> = {
   USER_APPROVED: ({ gate_id, answer, edited, resolution, comment, ...decided }, { step_id }, record) => {
     const approved = `approved${edited ? " after an edit" : ""}`;

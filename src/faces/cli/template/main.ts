@@ -8,8 +8,11 @@ const ledger = sqliteLedger({ path: "workflows.db" }); // the next process goes 
 await using kernel = await createKernel({ ledger, capabilities: [refund] });
 
 const me = { tenant_id: 1, principal: { type: "user", id: process.env["USER"] ?? "me", role: "user" } } as const;
+const intent_type = "Shop.Refund";
+const states = ["accepted", "planned", "running", "waiting_for_user"] as const;
+const [left] = await kernel.workflows({ intent_type, states, limit: 1 }, me); // one that was stopped is taken up first
 const inputs = { order: "A-7", cents: 1999 };
-const { workflow_id } = await kernel.submit({ ...me, intent_hint: { intent_type: "Shop.Refund", inputs } });
+const { workflow_id } = left ?? (await kernel.submit({ ...me, intent_hint: { intent_type, inputs } }));
 await kernel.settled(workflow_id);
 
 for (const gate of await kernel.gates({ workflow_id }, me)) {
