@@ -7,6 +7,7 @@
 import type { EventPayloads, GateDecided } from "../src/contract/event.ts";
 import { plainGate } from "../src/contract/events.ts";
 import type { Gate, GateStatus } from "../src/contract/gate.ts";
+import type { GateConversation } from "../src/contract/gate-conversation.ts";
 import type { GateDoubt } from "../src/contract/gate-doubt.ts";
 import type { GateDelegation, GateSignature, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { KeptDecision, WorkflowRecord } from "../src/contract/workflow.ts";
@@ -75,8 +76,8 @@ export function voidGates(record: WorkflowRecord, type: string, stepId: string |
 }
 
 /**
- * Keeps delegations and used signatures of a gate whatever it shows, also those that another process appended
- * meanwhile.
+ * Keeps delegations, used signatures and the conversation of a gate whatever it shows, also those that another process
+ * appended meanwhile.
  */
 const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta) => {
   moveStep(record, meta, payload);
@@ -86,7 +87,7 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   putGate(record, payload.gate);
   record.kept.delete(payload.gate.gate_id);
   if (standing === undefined) return keepEditsOfCall(record, payload.gate);
-  const { delegations, spent_signatures, payload_digest, revised_from = [] } = standing;
+  const { delegations, spent_signatures, payload_digest, revised_from = [], conversation } = standing;
   // With another basis it shows the same payload, so there is no earlier one.
   const isMoved = "cause" in payload && payload.cause === "basis";
   const shown = isMoved ? revised_from : [...new Set([...revised_from, payload_digest])];
@@ -94,6 +95,7 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   const edits = "cause" in payload ? editsAfter(standing, payload, meta.at) : [];
   const kept = {
     ...{ delegations, spent_signatures },
+    ...(conversation !== undefined && { conversation }),
     ...(basis_changed ? { basis_changed } : {}),
     ...(edits.length > 0 && { edits: [...edits] }),
   };
@@ -197,6 +199,22 @@ const askInstead = (role: string): Partial<Gate> => ({
   added_roles: [],
 });
 
+/** Returns the principal without the role in which they act. */
+const refOf = ({ type, id }: PrincipalRef): PrincipalRef => ({ type, id });
+
+const noConversation: GateConversation = { comments: [], assigned_to: null, snoozed: [], watchers: [] };
+
+/** Changes the conversation at a gate. */
+function converse(
+  record: WorkflowRecord,
+  gateId: string,
+  change: (standing: GateConversation) => Partial<GateConversation>,
+): void {
+  changeGate(record, gateId, ({ conversation = noConversation }) => ({
+    conversation: { ...conversation, ...change(conversation) },
+  }));
+}
+
 const askAsWell = ({ added_roles = [] }: Gate, role: string): Partial<Gate> => ({
   added_roles: [...new Set([...added_roles, role])],
 });
@@ -260,6 +278,25 @@ export const gateHandlers = {
     const lent = { from, to, expires_at, ...(part !== undefined && { part }) };
     changeGate(record, gate_id, ({ delegations }) => ({
       delegations: [...withoutSeatOf(delegations, from), lent],
+    }));
+  },
+  GATE_COMMENTED(record, { gate_id, comment_id, principal, text, mentions = [], asks }, { at }) {
+    const comment = { comment_id, at, by: refOf(principal), text, mentions: [...mentions], ...(asks && { asks }) };
+    converse(record, gate_id, ({ comments }) => ({ comments: [...comments, comment] }));
+  },
+  GATE_ASSIGNED(record, { gate_id, to }) {
+    converse(record, gate_id, () => ({ assigned_to: to }));
+  },
+  GATE_SNOOZED(record, { gate_id, principal, until }) {
+    const by = refOf(principal);
+    converse(record, gate_id, ({ snoozed }) => ({
+      snoozed: [...snoozed.filter((one) => !isSamePrincipal(one.by, by)), ...(until === null ? [] : [{ by, until }])],
+    }));
+  },
+  GATE_WATCHED(record, { gate_id, principal, watching }) {
+    const by = refOf(principal);
+    converse(record, gate_id, ({ watchers }) => ({
+      watchers: [...watchers.filter((one) => !isSamePrincipal(one, by)), ...(watching ? [by] : [])],
     }));
   },
   GATE_EXPIRED(record, payload, meta) {

@@ -9,8 +9,8 @@
  *     version.
  * 3.  Expiry does what the gate declares: deny ends it, allow approves it, suspend parks it until a person decides,
  *     escalate keeps it open for another role as well, or instead of those who were asked.
- * 4.  Votes, filled stages, withdrawals, delegations and reminders move nothing: a decision is an event of its own (the
- *     count is in quorum.ts).
+ * 4.  Votes, filled stages, withdrawals, delegations, reminders and notes move nothing: a decision is an event of its
+ *     own (the count is in quorum.ts).
  * 5.  A gate whose step fails otherwise (policy denies what it now shows), or is skipped, is void.
  */
 import { setup } from "xstate";
@@ -28,6 +28,10 @@ export type GateEvent =
   | { readonly type: "GATE_STAGE_FILLED" }
   | { readonly type: "GATE_VOTE_WITHDRAWN" }
   | { readonly type: "GATE_DELEGATED" }
+  | { readonly type: "GATE_COMMENTED" }
+  | { readonly type: "GATE_ASSIGNED" }
+  | { readonly type: "GATE_SNOOZED" }
+  | { readonly type: "GATE_WATCHED" }
   | { readonly type: "USER_APPROVED" }
   | { readonly type: "USER_REJECTED" }
   | { readonly type: "STEP_FAILED" }
@@ -43,6 +47,10 @@ const votes = {
   GATE_VOTE_WITHDRAWN: {},
   GATE_DELEGATED: {},
   GATE_REMINDED: {},
+  GATE_COMMENTED: {},
+  GATE_ASSIGNED: {},
+  GATE_SNOOZED: {},
+  GATE_WATCHED: {},
 } as const;
 const stepEnds = { STEP_FAILED: "voided", STEP_SKIPPED: "voided" } as const;
 const ends = { WORKFLOW_CANCELLED: "voided", WORKFLOW_FAILED: "voided" } as const;

@@ -137,6 +137,7 @@ class RunningKernel {
     | "decideGates"
     | "withdrawVote"
     | "delegateGate"
+    | "noteGate"
     | "retry"
     | "fork"
     | "cancel"
@@ -164,6 +165,7 @@ class RunningKernel {
       decideGates: (request) => this.#serve(() => gateway.decideGates(request)),
       withdrawVote: (workflowId, request) => this.#serve(() => gateway.withdrawVote(workflowId, request)),
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
+      noteGate: (workflowId, request) => this.#serve(() => orderFor(reach, "noteGate", { workflowId, request })),
       retry: (workflowId, request) => this.#serve(() => retry(workflowId, request)),
       fork: (workflowId, request) => this.#serve(() => forkFor(reach, workflowId, request)),
       cancel: (workflowId, request) => this.#serve(() => orderFor(reach, "cancel", { workflowId, request })),

@@ -82,6 +82,7 @@ export {
   UiAction,
   WithdrawalRequest,
 } from "./contract/gate.ts";
+export { GateComment, GateConversation, GateNoteRequest } from "./contract/gate-conversation.ts";
 export {
   DecisionResult,
   GateDecisions,

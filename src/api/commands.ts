@@ -7,6 +7,7 @@ import { commandScopes } from "../contract/auth-context.ts";
 import { RollbackRequest, RollbackResponse } from "../contract/compensation.ts";
 import { ForkRequest, ForkResponse } from "../contract/fork.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
+import { GateNoteRequest } from "../contract/gate-conversation.ts";
 import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import { GrantRequest, GrantResponse, RevokeGrantRequest, RevokeGrantResponse } from "../contract/grant-orders.ts";
 import { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
@@ -152,6 +153,7 @@ type CommandName =
   | "decideGate"
   | "withdrawVote"
   | "delegateGate"
+  | "noteGate"
   | "retry"
   | "fork"
   | "cancel"
@@ -213,6 +215,24 @@ export const workflowCommands: Readonly<Record<CommandName, WorkflowCommand>> = 
       expires_at: "2030-01-31T12:00:00.000Z",
     },
     isIdempotent: true,
+    namesGate: true,
+  }),
+  noteGate: command("noteGate", {
+    id: "noteAtGate",
+    word: "note",
+    summary: "Notes something at an open gate without deciding it",
+    description:
+      "`comment` says or asks something, and tells those whom it mentions; `assign` names who looks after the gate " +
+      "(null: nobody); `snooze` hides it from the caller's list until an instant (null: shows it again); `watch` " +
+      "tells the caller of all that happens at it. None of them decides anything.",
+    scope: commandScopes.note,
+    request: GateNoteRequest,
+    answer: GateResponse,
+    example: {
+      gate_id: "gate-publish",
+      comment: { text: "Is this the new account of the supplier?", mentions: [{ id: "bo" }], asks: true },
+    },
+    isKeyed: true,
     namesGate: true,
   }),
   retry: command("retry", {

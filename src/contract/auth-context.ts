@@ -107,6 +107,7 @@ const widerScopes = {
   "workflow:retry": "workflow:execute",
   "workflow:pause": "workflow:execute",
   "gate:settle": "gate:approve",
+  "gate:comment": "outcome:read",
   "schedule:read": "outcome:read",
   "schedule:write": "intent:submit",
 } as const satisfies Readonly<Record<string, (typeof publicScopes)[number]>>;
@@ -164,6 +165,7 @@ export const commandScopes = {
   gate: "gate:approve",
   withdraw: "gate:approve",
   delegate: "gate:approve",
+  note: "gate:comment",
   retry: "workflow:retry",
   cancel: "workflow:cancel",
   pause: "workflow:pause",

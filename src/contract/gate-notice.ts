@@ -17,6 +17,8 @@ export const gateNoticeKinds = [
   "escalated",
   "reminded",
   "next_stage",
+  "commented",
+  "assigned",
   "decided",
 ] as const;
 export type GateNoticeKind = (typeof gateNoticeKinds)[number];

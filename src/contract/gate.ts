@@ -10,6 +10,7 @@ import { z } from "zod";
 import { Basis } from "./basis.ts";
 import { RunningStep } from "./child.ts";
 import { kernelError } from "./error-codes.ts";
+import { GateConversation } from "./gate-conversation.ts";
 import { GateDoubt } from "./gate-doubt.ts";
 import { GateEdit } from "./gate-edit.ts";
 import { GateQuorum, GateStage, QuorumPart } from "./gate-quorum.ts";
@@ -220,6 +221,8 @@ export const Gate = z.object({
    * long as policy denies. Absent if policy did not deny. The fold adds it.
    */
   denied: GateDenial.optional(),
+  /** The conversation of people at the gate; absent if there was none. The fold adds it. */
+  conversation: GateConversation.optional(),
   /** Whether a person changed what the gate shows. */
   edited: z.boolean().default(false),
   /** The edits of what the gate shows, with author, instant and changes; oldest first. The fold adds it. */
@@ -354,7 +357,7 @@ export const GateResponse = z.object({
    * unsigned at a gate that requires signatures, because its basis was not shown to anybody, or because policy changed
    * the edit.
    */
-  status: z.enum(["resumed", "rejected", "kept", "voted", "withdrawn", "delegated", "revised"]),
+  status: z.enum(["resumed", "rejected", "kept", "voted", "withdrawn", "delegated", "noted", "revised"]),
   correlation_id: CorrelationId,
   /** The count of the votes, at a gate that takes several or has an adviser's vote. */
   tally: GateTally.optional(),

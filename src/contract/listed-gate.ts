@@ -9,6 +9,7 @@
 import { z } from "zod";
 import { cutText } from "./cut-text.ts";
 import { Gate } from "./gate.ts";
+import type { GateConversation } from "./gate-conversation.ts";
 
 /** A gate with its long parts cut, as an index keeps it. */
 export const CutGate = Gate.extend({
@@ -69,9 +70,9 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     return whole.slice(-most).map(cut);
   };
   const small = <T, N>(whole: T, without: N): T | N => {
-    const fits = JSON.stringify(whole).length <= maxText;
-    if (!fits) truncated = true;
-    return fits ? whole : without;
+    if (JSON.stringify(whole).length <= maxText) return whole;
+    truncated = true;
+    return without;
   };
   const { reasons, consequences, ladder, votes } = gate;
   const cut = {
@@ -81,11 +82,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     diff: gate.diff === null ? null : text(gate.diff),
     payload: small(gate.payload, null),
     reasons: some(reasons, ({ source, rule, reason }) => ({ source, rule: phrase(rule), reason: phrase(reason) })),
-    consequences: {
-      approve: phrase(consequences.approve),
-      reject: phrase(consequences.reject),
-      edit: phrase(consequences.edit),
-    },
+    consequences: cutConsequences(consequences, phrase),
     ui_actions: small(gate.ui_actions, []),
     roles: gate.roles === null ? null : some(gate.roles, phrase),
     approvers: gate.approvers == null ? null : some(gate.approvers),
@@ -114,6 +111,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
         ...(comment !== undefined && { comment: phrase(comment) }),
       })),
     }),
+    ...(gate.conversation !== undefined && { conversation: cutConversation(gate.conversation, { some, phrase }) }),
     ...(gate.denied !== undefined && {
       denied: { ...gate.denied, rule: phrase(gate.denied.rule), reason: phrase(gate.denied.reason) },
     }),
@@ -126,3 +124,21 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
   };
   return { ...cut, truncated };
 }
+
+const cutConsequences = (whole: Gate["consequences"], phrase: Cutting["phrase"]): Gate["consequences"] => ({
+  approve: phrase(whole.approve),
+  reject: phrase(whole.reject),
+  edit: phrase(whole.edit),
+});
+
+interface Cutting {
+  readonly some: <T>(whole: readonly T[], cut?: (item: T) => T) => T[];
+  readonly phrase: (whole: string) => string;
+}
+
+const cutConversation = (whole: GateConversation, { some, phrase }: Cutting): GateConversation => ({
+  ...whole,
+  comments: some(whole.comments, (one) => ({ ...one, text: phrase(one.text) })),
+  snoozed: some(whole.snoozed),
+  watchers: some(whole.watchers),
+});

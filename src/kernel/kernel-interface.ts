@@ -18,6 +18,7 @@ import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contr
 import type { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
 import type { ForkRequest, ForkResponse } from "../contract/fork.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
+import type { GateNoteRequest } from "../contract/gate-conversation.ts";
 import type { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import type { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
@@ -106,6 +107,11 @@ export interface Kernel extends AsyncDisposable, TenantCalls {
   withdrawVote(workflowId: string, request: WithdrawalRequest): Promise<GateResponse>;
   /** Lends one's seat at a gate to somebody else until `expires_at`; their vote then counts as one's own. */
   delegateGate(workflowId: string, request: DelegationRequest): Promise<GateResponse>;
+  /**
+   * Notes something at an open gate without deciding it: a comment or a question, who looks after it, until when the
+   * caller does not want to see it, whether the caller is told of all that happens at it.
+   */
+  noteGate(workflowId: string, request: GateNoteRequest): Promise<GateResponse>;
   /** Runs failed steps again, or steps anew, or all of it as a linked workflow: see `mode`. */
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
   /**

@@ -1,9 +1,10 @@
 /**
- * Cancelling, rolling back, pausing and resuming in the name of a caller, once it is clear that the workflow is theirs
- * to order.
+ * Cancelling, rolling back, pausing, resuming and noting something at a gate in the name of a caller, once it is clear
+ * that the workflow is theirs to order.
  */
 import { commandScopes } from "../contract/auth-context.ts";
 import { RollbackRequest } from "../contract/compensation.ts";
+import { GateNoteRequest } from "../contract/gate-conversation.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { PauseRequest, ResumeRequest } from "../contract/pause.ts";
 import { CancelRequest } from "../contract/retry.ts";
@@ -17,6 +18,7 @@ const orders = {
   rollback: { scope: commandScopes.cancel, schema: RollbackRequest },
   pause: { scope: commandScopes.pause, schema: PauseRequest },
   resume: { scope: commandScopes.pause, schema: ResumeRequest },
+  noteGate: { scope: commandScopes.note, schema: GateNoteRequest },
 } as const;
 
 type OrderName = keyof typeof orders;

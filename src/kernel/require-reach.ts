@@ -31,7 +31,7 @@ export interface ReachParts {
   readonly same: Same;
 }
 
-export type Reaching = "workflow:cancel" | "workflow:retry" | "workflow:pause";
+export type Reaching = "workflow:cancel" | "workflow:retry" | "workflow:pause" | "gate:comment";
 
 const reachRef = moduleRef(5, "ego", "require_reach");
 

@@ -35,6 +35,7 @@ export type GateSectionId =
   | "cost"
   | "who"
   | "votes"
+  | "conversation"
   | "due"
   | "decision"
   | "preview"
@@ -61,6 +62,7 @@ export function describeGate(gate: Gate): readonly GateSection[] {
     factSection("cost", "Risk and cost", [fact("risk", `${gate.risk_level}, estimated cost ${gate.estimated_cost}`)]),
     factSection("who", "Who decides", whoFacts(gate)),
     factSection("votes", "Votes", voteFacts(gate)),
+    factSection("conversation", "Conversation", conversationFacts(gate)),
     factSection("due", "Until when", dueFacts(gate)),
     factSection("decision", "Decision", decisionFacts(gate)),
     textSection("preview", "Preview", gate.preview),
@@ -228,6 +230,24 @@ function describeVote(vote: GateVote): string {
   ];
   const answer = resolution === undefined ? `to ${decision}` : `“${doubtWords[resolution]}”`;
   return [`${namePrincipal(principal)} ${answer}`, ...more].join(", ");
+}
+
+function conversationFacts({ conversation }: Gate): readonly GateFact[] {
+  if (conversation === undefined) return [];
+  const { comments, assigned_to, snoozed, watchers } = conversation;
+  const notes = comments.map(({ at, by, text, mentions, asks }) => {
+    const to = mentions.length === 0 ? "" : ` (to ${mentions.map(namePrincipal).join(", ")})`;
+    return { name: asks === true ? "asked" : "said", at, text: `${namePrincipal(by)}${to}: ${text}` };
+  });
+  return [
+    ...each("looked after by", assigned_to === null ? [] : [namePrincipal(assigned_to)]),
+    ...notes,
+    ...each(
+      "hidden",
+      snoozed.map(({ by, until }) => `from ${namePrincipal(by)} until ${until}`),
+    ),
+    ...each("watched by", listed(watchers.map(namePrincipal))),
+  ];
 }
 
 function dueFacts({ due_at, expiry_action, escalate_to, kind }: Gate): readonly GateFact[] {

@@ -49,6 +49,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   ],
   withdrawVote: () => [id, { ...who, gate_id: "gate-s1" }],
   delegateGate: () => [id, { ...who, gate_id: "gate-s1", to: who.principal, expires_at: "2099-01-01T00:00:00Z" }],
+  noteGate: () => [id, { ...who, gate_id: "gate-s1", watch: true }],
   retry: () => [id, { ...who, mode: "resume_failed_steps" }],
   fork: () => [unknownWorkflow, { ...who, at: "s1" }],
   cancel: () => [unknownWorkflow, who],

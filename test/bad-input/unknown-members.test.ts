@@ -77,6 +77,17 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
     id,
     { ...who, gate_id: "gate-s1", to: { type: "user", id: "bo" }, expires_at: "2099-01-01T00:00:00Z" },
   ],
+  noteGate: () => [
+    id,
+    {
+      ...who,
+      gate_id: "gate-s1",
+      comment: { text: "so?", mentions: [{ type: "user", id: "bo" }], asks: true },
+      assign: { type: "user", id: "bo" },
+      snooze: "2099-01-01T00:00:00Z",
+      watch: true,
+    },
+  ],
   retry: () => [id, { ...who, mode: "resume_failed_steps" }],
   fork: () => [unknownWorkflow, { ...who, at: "s1", inputs: free({}), outputs: free({}), reason: "no" }],
   cancel: () => [unknownWorkflow, { ...who, reason: "no" }],

@@ -39,6 +39,7 @@ const words: Readonly<Record<string, (t: TestKernel, id: string, who: Person) =>
   edit: (t, id, who) => at(t, id, who, { decision: "approve", payload: { edit: { of: "two" } } }),
   delegate: (t, id, who) =>
     t.kernel.delegateGate(id, { tenant_id, principal: who, to: { id: "x" }, expires_at: "2030-01-01T00:00:00.000Z" }),
+  comment: (t, id, who) => t.kernel.noteGate(id, { tenant_id, principal: who, comment: { text: "hm" } }),
 };
 const settlements: typeof words = {
   done: (t, id, who) => at(t, id, who, { decision: "approve", payload: { resolution: "done" } }),

@@ -94,6 +94,10 @@ async function moveBasis(subject: Subject, state: string): Promise<void> {
   await expect(subject.decide("approve", gateId)).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
 }
 
+const note = async ({ kernel }: Subject["t"], id: string, noted: object): Promise<void> => {
+  await kernel.noteGate(id, { ...testCaller, gate_id: gateId, ...noted });
+};
+
 type Act = (subject: Subject, state: string) => Promise<void>;
 
 /** What brings each event about, by the state in which it is wanted. */
@@ -115,6 +119,10 @@ const acts: Readonly<Record<string, Act>> = {
     const lent = { to: { type: "user", id: 2 }, expires_at: new Date(t.clock.now() + 24 * hour).toISOString() };
     await t.kernel.delegateGate(id, { ...testCaller, gate_id: gateId, ...lent });
   },
+  GATE_COMMENTED: ({ t, id }) => note(t, id, { comment: { text: "is this right?" } }),
+  GATE_ASSIGNED: ({ t, id }) => note(t, id, { assign: { id: 2 } }),
+  GATE_SNOOZED: ({ t, id }) => note(t, id, { snooze: new Date(t.clock.now() + hour).toISOString() }),
+  GATE_WATCHED: ({ t, id }) => note(t, id, { watch: true }),
   /** Another process, with a policy that denies what the gate shows, finds that out with the next decision. */
   async STEP_FAILED(subject) {
     await subject.crash({ policyVersion: "2", policies: [denyAll] });

@@ -37,7 +37,7 @@ export interface EventRow<P extends object> {
   /**
    * The notice that follows. Those of an opened, revised or decided gate follow from the status of the gate instead.
    */
-  readonly notice?: "escalated" | "reminded" | "next_stage" | "wait_reminded";
+  readonly notice?: "escalated" | "reminded" | "next_stage" | "commented" | "assigned" | "wait_reminded";
   /** Whether the progress of the workflow is published after the event. */
   readonly progress?: true;
   /** Whether the event is a judgement about a call, which an inspector shows only on request. */

@@ -105,6 +105,18 @@ export interface GateStageFilled {
   readonly stage: number;
 }
 
+/** A comment at a gate, which decides nothing. */
+export interface GateCommented {
+  readonly gate_id: string;
+  readonly comment_id: string;
+  readonly principal: Principal;
+  readonly text: string;
+  /** Absent if nobody is mentioned. */
+  readonly mentions?: readonly PrincipalRef[];
+  /** There if it is a question to those who asked for the work. */
+  readonly asks?: true;
+}
+
 /** A gate that is passed on to a role. */
 export interface GateEscalated {
   readonly gate_id: string;
@@ -213,6 +225,24 @@ export const gateEvents = {
     from: "person",
     to: "gate",
     charts: ["gate", "step"],
+  }),
+  GATE_COMMENTED: event<GateCommented>({ from: "person", to: "gate", charts: ["gate"], notice: "commented" }),
+  /** `to` is null where nobody looks after the gate any more. */
+  GATE_ASSIGNED: event<{
+    readonly gate_id: string;
+    readonly principal: Principal;
+    readonly to: PrincipalRef | null;
+  }>({ from: "person", to: "gate", charts: ["gate"], notice: "assigned" }),
+  /** `until` is null where the principal wants to see the gate again. */
+  GATE_SNOOZED: event<{ readonly gate_id: string; readonly principal: Principal; readonly until: string | null }>({
+    from: "person",
+    to: "gate",
+    charts: ["gate"],
+  }),
+  GATE_WATCHED: event<{ readonly gate_id: string; readonly principal: Principal; readonly watching: boolean }>({
+    from: "person",
+    to: "gate",
+    charts: ["gate"],
   }),
   GATE_EXPIRED: event<GateExpired>({
     from: "t4",

@@ -4,6 +4,7 @@ import type { AuthContext } from "../auth-context.ts";
 import type { RollbackResponse } from "../compensation.ts";
 import type { KernelError } from "../error.ts";
 import type { GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
+import type { ParsedGateNote } from "../gate-conversation.ts";
 import type { Intake } from "../intake.ts";
 import type { Principal, ScheduleOrigin, Submission, SubmitResponse } from "../intent.ts";
 import type { Json } from "../json.ts";
@@ -26,6 +27,7 @@ export interface Activation {
   readonly decision?: ParsedGateRequest;
   readonly withdrawal?: WithdrawalRequest;
   readonly delegation?: ParsedDelegationRequest;
+  readonly note?: ParsedGateNote;
 }
 
 /** An order of a person on a workflow, with its reason. */

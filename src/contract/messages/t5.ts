@@ -9,6 +9,7 @@ import type { ContextBundle } from "../context-bundle.ts";
 import type { KernelError } from "../error.ts";
 import type { FederatedSyncReport, SyncRequest } from "../federation.ts";
 import type { Gate, GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
+import type { ParsedGateNote } from "../gate-conversation.ts";
 import type { GateSignature, PrincipalRef } from "../gate-vote.ts";
 import type { GrantUse } from "../grant-use.ts";
 import type { Intake } from "../intake.ts";
@@ -210,6 +211,7 @@ export const t5 = {
     "DelegationRequest",
     lifecycle("delegate", 4),
   ),
+  noteGate: relay<WorkflowRequest<ParsedGateNote>, GateResponse>("GateNoteRequest", lifecycle("note", 4)),
   retry: relay<WorkflowRequest, RetryResponse>("RetryRequest", lifecycle("retry", 7)),
   cancel: relay<WorkflowRequest, CancelResponse>("CancelRequest", lifecycle("cancel", 7)),
   rollback: relay<WorkflowRequest, RollbackResponse>("RollbackRequest", lifecycle("rollback", 4)),

@@ -44,7 +44,7 @@ export function gateUpdates(
     new Set(
       events.filter((event) => factsOf(event.event_type).notice === notice).map(({ payload }) => payload["gate_id"]),
     );
-  const happened = { escalated: named("escalated"), reminded: named("reminded"), next_stage: named("next_stage") };
+  const happened: Happened = new Map(gateHappenings.map((notice) => [notice, named(notice)]));
   const ofGates = [...record.gates.values()].flatMap((gate) => {
     const was = before.get(gate.gate_id);
     if (gate === was) return [];
@@ -80,21 +80,32 @@ const updatesOf = (
   drafts: drafts.filter(({ kind }) => kinds.includes(kind)),
 });
 
-type Happened = Readonly<Record<"escalated" | "reminded" | "next_stage", ReadonlySet<unknown>>>;
+/** The happenings at a gate of which people are told, those that matter most first. */
+const gateHappenings = ["escalated", "next_stage", "assigned", "commented", "reminded"] as const;
 
-function kindOf(
-  gate: Gate,
-  was: Gate | undefined,
-  { escalated, reminded, next_stage }: Happened,
-): GateNoticeKind | null {
+/** The ids of the gates at which each happened. */
+type Happened = ReadonlyMap<(typeof gateHappenings)[number], ReadonlySet<unknown>>;
+
+function kindOf(gate: Gate, was: Gate | undefined, happened: Happened): GateNoticeKind | null {
   const wasOpen = was !== undefined && isOpenGate(was);
   if (!isOpenGate(gate)) return wasOpen || was === undefined ? "decided" : null;
   if (!wasOpen) return "opened";
-  if (escalated.has(gate.gate_id)) return "escalated";
+  const isTold = (kind: (typeof gateHappenings)[number]): boolean =>
+    happened.get(kind)?.has(gate.gate_id) === true && (kind !== "commented" || hasListeners(gate));
+  if (isTold("escalated")) return "escalated";
   const isSame = gate.payload_digest === was.payload_digest && gate.basis_digest === was.basis_digest;
   if (!isSame) return "revised";
-  if (next_stage.has(gate.gate_id)) return "next_stage";
-  return reminded.has(gate.gate_id) ? "reminded" : null;
+  return gateHappenings.find(isTold) ?? null;
+}
+
+/** Returns whether the newest comment at a gate is for anybody: it mentions or asks somebody, or somebody listens. */
+function hasListeners({ conversation }: Gate): boolean {
+  const newest = conversation?.comments.at(-1);
+  const { assigned_to = null, watchers = [] } = conversation ?? {};
+  return (
+    newest !== undefined &&
+    (newest.mentions.length > 0 || newest.asks === true || assigned_to !== null || watchers.length > 0)
+  );
 }
 
 /** Returns the reminder of a gate: `dueSoonMs` before it falls due, but not before half of its time is over. */
@@ -119,6 +130,8 @@ function draftOf(gate: Gate, kind: GateNoticeKind, { sequence, at }: Instant): D
     escalated: sequence,
     reminded: sequence,
     next_stage: sequence,
+    assigned: sequence,
+    commented: sequence,
   };
   return draftNamed(gate, { kind, which: which[kind], sequence, at });
 }

@@ -9,7 +9,20 @@ import { type Command, Help, type Option } from "commander";
 export const commandGroups: Readonly<Record<string, readonly string[]>> = {
   "Begin:": ["demo", "dev", "create", "run"],
   "Look:": ["list", "show", "gates", "items", "queues", "schedules", "halts", "grants"],
-  "Decide:": ["review", "approve", "reject", "decide", "withdraw", "delegate", "grant", "revoke"],
+  "Decide:": [
+    "review",
+    "approve",
+    "reject",
+    "decide",
+    "withdraw",
+    "delegate",
+    "grant",
+    "revoke",
+    "comment",
+    "assign",
+    "snooze",
+    "watch",
+  ],
   "Steer:": [
     ...["pause", "resume", "cancel", "retry", "fork", "rollback", "message", "emit", "token-url"],
     ...["halt", "lift", "limit"],

@@ -48,6 +48,8 @@ const openings = {
   escalated: "Escalated",
   reminded: "Still to be decided",
   next_stage: "Decision wanted: the stage before is filled",
+  assigned: "Given to somebody",
+  commented: "Commented",
 } as const satisfies Record<Exclude<GateNoticeKind, "decided">, string>;
 
 const ends: { readonly [S in Gate["status"]]?: string } = {

@@ -3,13 +3,17 @@
  * roles and people.
  *
  * 1.  A named approver is found by name, except requesters at a gate with separation of duties; a gate that names roles
- *     goes to these; one that names nobody to all. Roles that an escalation added are included.
+ *     goes to these; one that names nobody to all. Roles that an escalation added are included, and those who watch the
+ *     gate.
+ * 2.  A comment goes to those whom it mentions, to the one who looks after the gate and to those who watch it, a
+ *     question to those who asked for the work as well; never to its author. Who is given a gate is told so.
  */
 
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Gate, rolesAsked } from "../../contract/gate.ts";
 import type { GateNotice, WaitNotice } from "../../contract/gate-notice.ts";
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { hostFunction } from "../../contract/host-object.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -36,9 +40,15 @@ type Approver = NonNullable<Gate["approvers"]>[number];
 /** Returns the recipients without repetition. @throws KernelErrorException T6_NOTICE_NOBODY. */
 export async function findRecipients(notice: GateNotice, options: RecipientOptions): Promise<readonly string[]> {
   const found = new Set(
-    options.recipients === undefined ? mayDecide(notice, options) : await options.recipients(notice),
+    options.recipients === undefined ? addressed(notice, options) : await options.recipients(notice),
   );
   if (found.size > 0) return [...found];
+  if (isForPeople(notice))
+    return refuseNobody(
+      peopleOf(notice)
+        .map(({ id }) => String(id))
+        .join(", "),
+    );
   const { approvers, added_roles = [] } = notice.gate;
   const people = approvers?.map(({ id }) => String(id));
   const names = people === undefined ? (rolesAsked(notice.gate) ?? ["anybody"]) : [...people, ...added_roles];
@@ -58,6 +68,27 @@ const recipientsRef = moduleRef(6, "notifiers", "find_recipients");
 
 const addressesOf = (roles: NonNullable<RecipientOptions["roles"]>, role: string): readonly string[] =>
   Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : [];
+
+/** Returns whether a notice is for people by name, and not for those who may decide. */
+const isForPeople = ({ kind }: GateNotice): boolean => kind === "commented" || kind === "assigned";
+
+function addressed(notice: GateNotice, options: RecipientOptions): readonly string[] {
+  const { people = {} } = options;
+  const named = peopleOf(notice).flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
+  return isForPeople(notice) ? named : [...mayDecide(notice, options), ...named];
+}
+
+/** Returns the people to whom a notice goes by name, beside those who may decide. */
+function peopleOf({ kind, gate }: GateNotice): readonly PrincipalRef[] {
+  const { comments = [], assigned_to = null, watchers = [] } = gate.conversation ?? {};
+  const assigned = assigned_to === null ? [] : [assigned_to];
+  if (kind === "assigned") return [...assigned, ...watchers];
+  const newest = comments.at(-1);
+  if (kind !== "commented" || newest === undefined) return watchers;
+  const asked = newest.asks === true ? (gate.requesters ?? (gate.requester === null ? [] : [gate.requester])) : [];
+  const isAuthor = ({ type, id }: PrincipalRef): boolean => type === newest.by.type && id === newest.by.id;
+  return [...newest.mentions, ...asked, ...assigned, ...watchers].filter((one) => !isAuthor(one));
+}
 
 function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientOptions): readonly string[] {
   const ofRole = (role: string): readonly string[] => addressesOf(roles, role);

@@ -13,6 +13,7 @@ import { InputRequest, type InputResponse } from "../../contract/added-input.ts"
 import { type AuthContext, type Caller, commandScopes, tenantOf } from "../../contract/auth-context.ts";
 import { RollbackRequest, type RollbackResponse } from "../../contract/compensation.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
 import { ForkRequest, type ParsedForkRequest } from "../../contract/fork.ts";
 import {
@@ -23,6 +24,7 @@ import {
   type ParsedGateRequest,
   WithdrawalRequest,
 } from "../../contract/gate.ts";
+import { GateNoteRequest, type ParsedGateNote } from "../../contract/gate-conversation.ts";
 import { GateDecisions, type GateDecisionsResponse } from "../../contract/gate-decisions.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import type { BegunIntake } from "../../contract/intake.ts";
@@ -74,6 +76,7 @@ export interface Gateway {
   readonly decideGates: (request: unknown) => Promise<GateDecisionsResponse>;
   readonly withdrawVote: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly delegateGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
+  readonly noteGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
   readonly rollback: (workflowId: string, request: unknown) => Promise<RollbackResponse>;
@@ -128,6 +131,8 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
       atGate({ workflowId, message: t5.withdrawVote, request: admit(runtime, WithdrawalRequest, raw) }),
     delegateGate: async (workflowId, raw) =>
       atGate({ workflowId, message: t5.delegateGate, request: admit(runtime, DelegationRequest, raw) }),
+    noteGate: async (workflowId, raw) =>
+      atGate({ workflowId, message: t5.noteGate, request: requireNote(admit(runtime, GateNoteRequest, raw)) }),
     retry: ordering(RetryRequest, t5.retry),
     cancel: ordering(CancelRequest, t5.cancel),
     rollback: ordering(RollbackRequest, t5.rollback),
@@ -340,7 +345,15 @@ async function sync(runtime: Runtime, request: SyncRequest, caller: Caller | und
   return askTier(runtime, t5.judgeChanges, data, askedBy(runtime.ids.next("correlation")));
 }
 
-type GateWish = ParsedGateRequest | WithdrawalRequest | ParsedDelegationRequest;
+type GateWish = ParsedGateRequest | WithdrawalRequest | ParsedDelegationRequest | ParsedGateNote;
+
+/** Refuses a note that says nothing. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function requireNote(request: ParsedGateNote): ParsedGateNote {
+  const { comment, assign, snooze, watch } = request;
+  if ([comment, assign, snooze, watch].some((one) => one !== undefined)) return request;
+  const message = "a note has at least one of comment, assign, snooze and watch";
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, gatewayRef));
+}
 
 interface RequestAtGate<Request extends GateWish> {
   readonly workflowId: string;

@@ -101,7 +101,7 @@ function activate(parts: Started, activation: Activation, visit: Visit): Promise
 }
 
 async function wakeWorkflow({ executor }: Started, activation: Activation, visit: Visit): Promise<Result> {
-  const decided = gateCommandOf(activation);
+  const decided = gateCommandOf(activation, visit.signal.id);
   const make =
     decided === null
       ? command({ kind: "activate" })
@@ -162,10 +162,14 @@ function waitIn(registered: Result): InFlightWait | null {
 }
 
 /** Returns the command of a person at a gate; null if the activation carries none. */
-function gateCommandOf({ auth, decision, withdrawal, delegation }: Activation): GateCommand | null {
+function gateCommandOf(
+  { auth, decision, withdrawal, delegation, note }: Activation,
+  signalId: string,
+): GateCommand | null {
   if (decision !== undefined) return { kind: "decision", request: decision, auth };
   if (withdrawal !== undefined) return { kind: "withdrawal", request: withdrawal, auth };
-  return delegation === undefined ? null : { kind: "delegation", request: delegation, auth };
+  if (delegation !== undefined) return { kind: "delegation", request: delegation, auth };
+  return note === undefined ? null : { kind: "note", request: note, auth, note_id: signalId };
 }
 
 const command =

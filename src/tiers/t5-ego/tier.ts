@@ -78,6 +78,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
     decideGate: commanding("gate:approve", "activate", "decision"),
     withdrawVote: commanding("gate:approve", "activate", "withdrawal"),
     delegateGate: commanding("gate:approve", "activate", "delegation"),
+    noteGate: commanding(commandScopes.note, "activate", "note"),
     retry: commanding(commandScopes.retry, "retry"),
     cancel: commanding(commandScopes.cancel, "abort"),
     rollback: commanding(commandScopes.cancel, "rollback"),
@@ -118,7 +119,7 @@ interface Command {
   readonly needs: string;
   readonly action: "activate" | "retry" | "abort" | "rollback" | "pause" | "resume" | "add_input";
   /** The field of the COMMAND that carries the request onward. */
-  readonly about: "decision" | "withdrawal" | "delegation" | null;
+  readonly about: "decision" | "withdrawal" | "delegation" | "note" | null;
 }
 
 /** Turns a caller's request about a workflow into a COMMAND once authority is established. */

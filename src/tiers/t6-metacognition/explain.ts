@@ -169,6 +169,12 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
     `the vote of ${principal.type} ${principal.id} on ${gate_id} was withdrawn`,
   GATE_DELEGATED: ({ gate_id, from, to, expires_at }) =>
     `${from.type} ${from.id} lent their seat at ${gate_id} to ${to.type} ${to.id} until ${expires_at}`,
+  GATE_COMMENTED: ({ gate_id, principal, text, asks }) =>
+    `${who({ principal })} ${asks === true ? "asked" : "said"} at ${gate_id}${quoted(text)}`,
+  GATE_ASSIGNED: ({ gate_id, principal, to }) =>
+    to === null
+      ? `${who({ principal })} gave ${gate_id} back: nobody looks after it`
+      : `${who({ principal })} had ${to.type} ${to.id} look after ${gate_id}`,
   GATE_ESCALATED: ({ role, replaces = true }) =>
     `nobody decided in time; now it is for ${role}${replaces ? "" : " as well"}`,
   GATE_REMINDED: ({ gate_id }) => `nobody has decided ${gate_id} yet; those who may were reminded`,

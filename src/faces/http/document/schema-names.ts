@@ -20,6 +20,7 @@ export const inputNames: Names = {
   GateDecisions: commandBodies.decideGates,
   WithdrawalRequest: commandBodies.withdrawVote,
   DelegationRequest: commandBodies.delegateGate,
+  GateNoteRequest: commandBodies.noteGate,
   RetryRequest: commandBodies.retry,
   CancelRequest: commandBodies.cancel,
   ForkRequest: commandBodies.fork,

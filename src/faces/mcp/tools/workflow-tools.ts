@@ -319,6 +319,12 @@ const addInput = commandTool(workflowCommands.addInput, {
   description: "Adds a message to a workflow that takes them, such as an agent, which reads it at its next turn.",
 });
 
+const noteAtGate = commandTool(workflowCommands.noteGate, {
+  title: "Note something at a gate",
+  description:
+    "Leaves a comment or a question at an open gate, or says who looks after it. It decides nothing: people decide.",
+});
+
 const cancelWorkflow = commandTool(workflowCommands.cancel, {
   title: "Cancel a workflow",
   description: "Ends a workflow early. What has run stays done, or is undone first (undo).",
@@ -381,6 +387,7 @@ export const workflowTools: readonly McpTool[] = [
   retryWorkflow,
   forkWorkflow,
   addInput,
+  noteAtGate,
   cancelWorkflow,
   rollBackWorkflow,
   pauseWorkflow,

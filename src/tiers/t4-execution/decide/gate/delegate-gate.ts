@@ -28,7 +28,8 @@ const fn = "lend_seat";
 const refuse = (code: ErrorCode, gateId: string, why: string): never =>
   refuseAt(gateId, `${gateId}: ${why}`, { code, fn });
 
-function requireOpen(run: Run, named: string | undefined): Gate {
+/** Returns the open gate of this name. @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT. */
+export function requireOpen(run: Run, named: string | undefined): Gate {
   const gateId = named ?? refuseUnnamed(oodaRef(fn));
   const gate = run.log.record.gates.get(gateId) ?? refuse("T5_GATE_NOT_FOUND", gateId, "no such gate is open");
   return isOpenGate(gate) ? gate : refuse("T5_GATE_CONFLICT", gateId, `it is ${gate.status} already`);

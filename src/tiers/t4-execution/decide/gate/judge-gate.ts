@@ -111,7 +111,7 @@ function requireAgreement(gate: Gate, request: ParsedGateRequest): void {
 export function respond(
   run: Run,
   gateId: string,
-  command: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
+  command: "approve" | "reject" | "withdrawn" | "delegated" | "noted" | "revised",
 ): GateResponse {
   const { workflow_id, correlation_id } = run.log.record;
   const gate = gateNow(run, gateId);

@@ -20,6 +20,7 @@ import { delegateGate, withdrawVote } from "../gate/delegate-gate.ts";
 import { reviseOutdated } from "../gate/edit-gate.ts";
 import { expireGates } from "../gate/expire-gates.ts";
 import { decideGate } from "../gate/judge-gate.ts";
+import { noteGate } from "../gate/note-gate.ts";
 import { requireOperators } from "../payload/prepare-step.ts";
 import type { Command, GateCommand, Input } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
@@ -109,8 +110,10 @@ function handleDecision(run: Run, command: GateCommand) {
       return decideGate(run, command);
     case "withdrawal":
       return withdrawVote(run, command.request);
-    default:
+    case "delegation":
       return delegateGate(run, command.request, command.auth);
+    default:
+      return noteGate(run, command);
   }
 }
 

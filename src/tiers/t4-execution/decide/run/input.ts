@@ -5,6 +5,7 @@ import type { ChildEnd } from "../../../../contract/child.ts";
 import type { KernelError } from "../../../../contract/error.ts";
 import type { EventDraft, EventPayloads } from "../../../../contract/event.ts";
 import type { ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../../../../contract/gate.ts";
+import type { ParsedGateNote } from "../../../../contract/gate-conversation.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import type { Json } from "../../../../contract/json.ts";
 
@@ -62,11 +63,18 @@ export interface DecisionCommand {
   met?: string;
 }
 
-/** A person's command at a gate: a decision, a withdrawal or a delegation. */
+/** A person's command at a gate: a decision, a withdrawal, a delegation or a note. */
 export type GateCommand =
   | DecisionCommand
   | { readonly kind: "withdrawal"; readonly request: WithdrawalRequest; readonly auth: AuthContext }
-  | { readonly kind: "delegation"; readonly request: ParsedDelegationRequest; readonly auth: AuthContext };
+  | { readonly kind: "delegation"; readonly request: ParsedDelegationRequest; readonly auth: AuthContext }
+  | {
+      readonly kind: "note";
+      readonly request: ParsedGateNote;
+      readonly auth: AuthContext;
+      /** The id of the request, by which a note that is decided again is known. */
+      readonly note_id: string;
+    };
 
 /** A person's order on the workflow as a whole, with its reason. */
 export interface Order {
