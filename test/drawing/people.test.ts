@@ -1,12 +1,14 @@
 /** A drawn run shows its people: whoever asked for a gate, edited, voted and decided, when, and what nobody decided. */
 import { describe, expect, it } from "vitest";
-import type { GateSpec } from "../../src/index.ts";
+import type { ExecutionPlan, GateSpec } from "../../src/index.ts";
 import { readPlan, readRun } from "../../src/observers/drawing/plan-model.ts";
 import { renderPlanMermaid } from "../../src/observers/drawing/render-plan-mermaid.ts";
 import { renderPlanSvg } from "../../src/observers/drawing/render-plan-svg.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { ann, approve, bob, cat, reject, waiting } from "../gates/people.ts";
 import { counted, decide, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";
+import { begin, booking, empty, fail, open } from "../lifecycle/booked-trip.ts";
+import { order, pay } from "../lifecycle/shop-children.ts";
 import { marksIn, outsideOf, overlapsIn } from "./marks.ts";
 
 const approvers = [ann, bob, cat].map(({ type, id }) => ({ type, id }));
@@ -108,6 +110,20 @@ describe("a drawn run", () => {
     expect(await drawn(t, id)).toMatch(/\nIt happened by user 1 \(\w+\) at \S+Z/);
   });
 
+  it("shows what was undone and the steps that undo it, and the child that a step has run", async () => {
+    empty();
+    await using t = await open([booking("a"), fail(["a"])]);
+    const { id } = await begin(t);
+    const text = await drawn(t, id);
+    expect(text).toContain("undo:a: Undo Book a\nHotel.Free\nsucceeded");
+    expect(text).toContain("undone by Hotel.Free");
+    expect(text).toContain(`${id} failed`);
+    await using shop = await createTestKernel({ capabilities: [order, pay] });
+    const { workflow_id, steps } = await shop.run("Shop.Order");
+    const child = steps.find((one) => one.step_id === "pay")?.child;
+    expect(await drawn(shop, workflow_id)).toContain(`runs Shop.Pay@1.0\nchild ${child}`);
+  });
+
   it("lets no name and no comment break the syntax, give a directive, or begin a line as a fact does", async () => {
     await using t = await createTestKernel({ capabilities: [paying(twoOfThree)] });
     const hostile = '"]:::x;<script>alert(1)</script>\n%%{init: {"theme":"dark"}}%% $$x$$ ‮&#35;`';
@@ -142,8 +158,35 @@ describe("a drawn plan", () => {
       "asked: user ann, user bob, user cat",
       "takes 2 approvals",
       "if nobody decides within 1 minute: the call is not made",
-      "if rejected: the step and those that depend on it do not run",
+      "if rejected: the step does not run, and the workflow is cancelled once its other branches have ended",
     ]);
+  });
+
+  it("says conditions, loops, what a rejection leads to, and what undoes a step", () => {
+    const total = "{{look.output.total}}";
+    const steps: ExecutionPlan["steps"] = [
+      {
+        ...{ step_id: "pay", name: "Pay", operator: "Bank.Pay", gate: {}, on_reject: "continue", pivot: true },
+        when: { value: total, at_least: 5, not: { value: "{{look.output.kind}}", equals: "test" } },
+        undo: { operator: "Bank.PayBack", gate: {} },
+      },
+      {
+        ...{ step_id: "mails", name: "Mails", kind: "each" as const, params: { items: "{{look.output.people}}" } },
+        ...{ concurrency: 2, do: { operator: "Mail.Send", params: {}, gate: {} } },
+      },
+      {
+        ...{ step_id: "poll", name: "Poll", kind: "repeat" as const, max: 9, every_ms: 60_000 },
+        ...{ do: { kind: "run" as const, params: { intent: "Shop.Look" } }, until: { value: total, exists: true } },
+      },
+    ];
+    const { nodes } = readPlan("Pay", { reasoning: "", steps }, () => null);
+    const [pay = "", mails = "", poll = ""] = nodes.map(({ lines }) => lines.join("\n").replaceAll("\n↳ ", " "));
+    expect(pay.replaceAll("\n", " ")).toContain(
+      `only if ${total} is 5 or more and not ({{look.output.kind}} is "test") undone by Bank.PayBack, which asks`,
+    );
+    expect(pay).toContain("if rejected: the step is left out, and the plan goes on without it");
+    expect(mails).toMatch(/for each item: Mail\.Send, which asks a\sperson first\n2 at once/);
+    expect(poll).toContain(`again and again: runs Shop.Look\nuntil ${total} is there\nat most 9 times, every 1 minute`);
   });
 
   it("keeps a declared gate in the drawing of a run that has not opened it yet", async () => {

@@ -10,6 +10,7 @@ import type { GateEdit } from "../../contract/gate-edit.ts";
 import { type GateSpec, rolesOf, stagesOf } from "../../contract/gate-spec.ts";
 import { isOpenGate } from "../../contract/gate-status.ts";
 import type { GateVote } from "../../contract/gate-vote.ts";
+import type { OnReject } from "../../contract/step-kinds.ts";
 import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
 import { describeParts, describeStage, describeStages } from "../../protocol/describe-parts.ts";
 import { doubtWords, tellSettled } from "../../protocol/doubt-words.ts";
@@ -40,7 +41,7 @@ const describeTakes = ({ approvals = 1, of }: NonNullable<GateSpec["quorum"]>): 
 /** Returns the lines of a gate that a plan declares and that is not open yet. */
 export function linesOfSpec(
   { reason, roles, approvers, quorum, stages, expiry }: Partial<GateSpec>,
-  kind: Gate["kind"] = "approval",
+  { kind, on_reject = "end" }: { readonly kind: Gate["kind"]; readonly on_reject?: OnReject | undefined },
 ): readonly string[] {
   const people = approvers?.map(namePrincipal) ?? rolesOf({ roles, quorum });
   return [
@@ -51,9 +52,16 @@ export function linesOfSpec(
     ...(expiry === undefined
       ? []
       : [`if nobody decides within ${tellSpan(expiry.after_ms)}: ${tellExpiry(expiry.action, expiry.role, kind)}`]),
-    "if rejected: the step and those that depend on it do not run",
+    `if ${kind === "ask" ? "nobody answers" : "rejected"}: ${rejectWords[on_reject]}`,
   ].map(showLine);
 }
+
+const rejectWords: Readonly<Record<OnReject, string>> = {
+  end: "the step does not run, and the workflow is cancelled once its other branches have ended",
+  end_all: "the step does not run, and the workflow is cancelled at once",
+  continue: "the step is left out, and the plan goes on without it",
+  replan: "the planner is asked for another plan",
+};
 
 const statusOf = ({ kind, status }: Gate): string =>
   kind === "in_doubt" && isOpenGate({ status }) ? `${status}: what became of the call?` : status;

@@ -9,7 +9,8 @@ import { type ExecutionPlan, isCallDraft, operatorOf, type PlanStep } from "../.
 import { idOfDependency, type StepKind } from "../../contract/step-kinds.ts";
 import type { WorkflowState } from "../../contract/workflow-state.ts";
 import { showLine } from "../../protocol/visible-text.ts";
-import { linesOfGate, linesOfSpec } from "./gate-lines.ts";
+import { linesOfGate } from "./gate-lines.ts";
+import { aboutStep, declaredGate, linesOfView } from "./step-lines.ts";
 import { wrapText } from "./text-size.ts";
 
 export interface PlanModel {
@@ -37,15 +38,12 @@ const most = 34;
 /** Reads a plan as it is written. `effectOf` returns the effect of an operator, if it is known. */
 export function readPlan(title: string, plan: ExecutionPlan, effectOf: (operator: string) => string | null): PlanModel {
   const steps = plan.steps.map((step) => {
-    const call = isCallDraft(step) ? step : null;
-    const gates =
-      step.kind === "ask" ? linesOfSpec(step.gate ?? {}, "ask") : call?.gate == null ? [] : linesOfSpec(call.gate);
     const operator = operatorOf(step);
     const { step_id, name, depends_on = [] } = step;
-    const kind = call === null ? step.kind : "call";
+    const { kind = "call" } = step;
     const shown = { step_id, name, operator, kind, depends_on: depends_on.map(idOfDependency) };
-    const about = aboutStep({ ...call, ...step }, call === null ? null : effectOf(operator));
-    return nodeOf(shown, { about, gates, mark: null });
+    const about = aboutStep(step, isCallDraft(step) ? effectOf(operator) : null);
+    return nodeOf(shown, { about, gates: declaredGate(step), mark: null });
   });
   return {
     title: showLine(title),
@@ -64,10 +62,9 @@ export function readRun(state: WorkflowState): PlanModel {
     const about = step === undefined ? [] : aboutStep(step, step.effect ?? null);
     const mark = asked.has(view.step_id) ? "waits" : view.state;
     const asking = state.gates.filter(({ step_id }) => step_id === view.step_id);
-    const declared = step?.gate == null ? [] : linesOfSpec(step.gate, step.kind === "ask" ? "ask" : "approval");
+    const declared = step === undefined ? [] : declaredGate(step);
     const gates = asking.length === 0 ? declared : asking.flatMap(linesOfGate);
-    const child = view.child === null ? [] : [`child ${view.child}`];
-    return nodeOf(view, { about: [stands, ...about, ...child], gates, mark });
+    return nodeOf(view, { about: [stands, ...about, ...linesOfView(view)], gates, mark });
   });
   return { title: showLine(state.intent.type), subtitle: describeRun(state), nodes };
 }
@@ -106,23 +103,5 @@ function nodeOf({ step_id, name, operator, kind, depends_on }: Shown, { about, g
 /** Marks a continued line, so that no text from outside begins a line like a fact of the record. */
 const wrapGateLine = (line: string): readonly string[] =>
   wrapText(line, most + 8).map((part, at) => (at === 0 ? part : `↳ ${part}`));
-
-interface About {
-  readonly kind?: StepKind | undefined;
-  readonly params?: object | undefined;
-  readonly outcome?: string | null | undefined;
-  readonly applies?: string | null | undefined;
-}
-
-/** Describes what a step does beside its call. */
-function aboutStep({ kind, params, outcome, applies }: About, effect: string | null) {
-  const { intent } = (params ?? {}) as { readonly intent?: unknown };
-  return [
-    ...(kind === "run" ? [`runs ${intent}`] : []),
-    ...(effect === null || effect === "none" ? [] : [`effect ${effect}`]),
-    ...(outcome == null ? [] : [`drafts ${outcome}`]),
-    ...(applies == null ? [] : [`applies what ${applies} drafted`]),
-  ];
-}
 
 const countSteps = (count: number): string => (count === 1 ? "1 step" : `${count} steps`);
