@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createMachine } from "xstate";
 import type { TempFolder } from "../operators/temp-folder.ts";
 import { readHere, runHere } from "./command-line.ts";
 import { demonstrate, makeWorkplace } from "./workplace.ts";
@@ -24,7 +25,7 @@ describe("draw", () => {
     const svg = await runHere("draw", ...notes, "--db", at("none.db"));
     expect([svg.code, svg.err]).toEqual([0, ""]);
     expect(svg.out).toMatch(/^<svg xmlns[\s\S]*asks a person|effect final_write[\s\S]*<\/svg>\n$/);
-    const mermaid = await runHere("draw", ...notes, "--format", "mermaid");
+    const mermaid = await runHere("draw", ...notes, "--as", "mermaid");
     expect(mermaid.out).toMatch(
       /^%% Repo\.ReleaseNotes\.Draft \d+\.\d+: \d+ steps, and policy may ask a person as well\nflowchart TD\n/,
     );
@@ -39,13 +40,21 @@ describe("draw", () => {
     expect(told).toEqual({ what: id, format: "svg", drawing: readFileSync(at("run.svg"), "utf8") });
   });
 
+  it("writes a plan and a run as statecharts that XState loads", async () => {
+    const load = (text: string) => createMachine(JSON.parse(text) as object).config.states as object;
+    const plan = await runHere("draw", ...notes, "--as", "xstate");
+    expect([plan.code, Object.keys(load(plan.out))[0]]).toEqual([0, "workflow"]);
+    await runHere("draw", id, "--db", db, "--out", at("run.json"));
+    expect(Object.keys(load(readFileSync(at("run.json"), "utf8"))).length).toBeGreaterThan(1);
+  });
+
   it.each([
     ["a package that there is not", ["Nope.Nope"], 1, "T1_NORMALIZE_UNKNOWN_INTENT"],
     ["a version that there is not", ["Repo.ReleaseNotes.Draft@9.9"], 1, "T1_NORMALIZE_UNKNOWN_INTENT"],
     ["a plan whose input is missing", ["Repo.ReleaseNotes.Draft"], 1, "T1_NORMALIZE_INPUTS_INVALID"],
     ["an id that is none", ["wf_x"], 1, "T4_WORKFLOW_NOT_FOUND"],
     ["a workflow that there is not", ["wf_01KDVDNA0047C4FEZDQK8YZZZZ"], 1, "T4_WORKFLOW_NOT_FOUND"],
-    ["a format that there is not", [...notes, "--format", "png"], 2, "png"],
+    ["a format that there is not", [...notes, "--as", "png"], 2, "png"],
     ["a file that cannot be written", [...notes, "--out", "nowhere/at/all.svg"], 2, "cannot be written"],
   ])("refuses %s", async (_what, args, code, words) => {
     const ran = await runHere("draw", ...args, "--db", db);

@@ -74,10 +74,10 @@ export const ladder: readonly Floor[] = [
   { room: "observers/telemetry", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   // They tell of gates in the contract's words, as the port asks; a clock and the port come by the public face.
   { room: "observers/notifiers", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
-  // It plays a ledger's events by the charts, which are public too.
+  // It plays a ledger's events by the charts, which are public too; a flow's chart says what a drawing says.
   {
     room: "observers/inspect",
-    may: ["index", "machines", "protocol", "contract"],
+    may: ["index", "machines", "observers/drawing", "protocol", "contract"],
     packages: "declared",
     builtins: "any",
   },

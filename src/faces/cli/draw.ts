@@ -1,5 +1,6 @@
 /**
- * `draw CAPABILITY|WF`: draws a package's plan, or a workflow in its present state, as SVG or Mermaid.
+ * `draw CAPABILITY|WF`: draws a package's plan, or a workflow in its present state, as SVG or Mermaid; or writes it as
+ * a statechart of XState.
  *
  * 1.  No operator is called, and nothing but the named file is written; a plan function is called as a kernel calls it.
  * 2.  A package is drawn without a ledger.
@@ -7,7 +8,7 @@
 import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { templatePlanner } from "../../adapters/template-planner.ts";
-import type { AuthContext } from "../../contract/auth-context.ts";
+import type { AuthContext, Caller } from "../../contract/auth-context.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { raise } from "../../contract/error.ts";
@@ -18,7 +19,7 @@ import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { ExecutionPlan } from "../../contract/plan.ts";
 import type { Kernel } from "../../index.ts";
-import { type PlanModel, readPlan, readRun } from "../../observers/drawing/plan-model.ts";
+import { readPlan, readRun } from "../../observers/drawing/plan-model.ts";
 import { renderPlanMermaid } from "../../observers/drawing/render-plan-mermaid.ts";
 import { renderPlanSvg } from "../../observers/drawing/render-plan-svg.ts";
 import { withKernel, withRules } from "./open-kernel.ts";
@@ -27,11 +28,21 @@ import { UsageError } from "./report-error.ts";
 import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
-const formats = { svg: renderPlanSvg, mermaid: renderPlanMermaid } as const;
-type Format = keyof typeof formats;
+const formats = ["svg", "mermaid", "xstate"] as const;
+type Format = (typeof formats)[number];
+/** The parts of a format: a drawing of a plan that has not run, and of a run. */
+interface Drawer {
+  readonly plan: (title: string, plan: ExecutionPlan, effectOf: (operator: string) => string | null) => string;
+  readonly run: (kernel: Kernel, workflowId: string, caller: Caller) => Promise<string>;
+}
+
+const drawerOf = (render: (plan: ReturnType<typeof readRun>) => string): Drawer => ({
+  plan: (...given) => render(readPlan(...given)),
+  run: async (kernel, workflowId, caller) => render(readRun(await kernel.workflow(workflowId, caller))),
+});
 
 interface DrawOptions extends CommonOptions {
-  readonly format?: Format;
+  readonly as?: Format;
   readonly out?: string;
   readonly input: JsonObject;
 }
@@ -47,8 +58,8 @@ export function addDraw(program: Command, terminal: Terminal): void {
       {},
     )
     .addOption(
-      new Option("--format <format>", "svg, or mermaid; by default as the file is called").choices(
-        Object.keys(formats),
+      new Option("--as <format>", "svg, mermaid, or xstate for a statechart; by default as the file is called").choices(
+        formats,
       ),
     )
     .option("--out <file>", "where to write it; without it, it is printed")
@@ -57,16 +68,31 @@ export function addDraw(program: Command, terminal: Terminal): void {
 
 async function draw(what: string, session: Session<DrawOptions>): Promise<void> {
   const { options, terminal } = session;
-  const { out, format = formatOf(out) } = options;
-  const drawing = formats[format](
-    what.startsWith("wf_") ? await readWorkflow(what, session) : await readPackage(what, session),
-  );
+  const { out, as: format = formatOf(out) } = options;
+  const drawer = await loadDrawer(format);
+  const isRun = what.startsWith("wf_");
+  const drawing = await (isRun ? drawWorkflow(what, drawer, session) : drawPackage(what, drawer, session));
   if (out !== undefined) writeDrawing(out, drawing);
   if (options.json) printJson(session, { what, format, ...(out === undefined ? { drawing } : { out }) });
   else terminal.print(out === undefined ? drawing.trimEnd() : `wrote ${out}`);
 }
 
-const formatOf = (out = ""): Format => (/\.(mmd|mermaid|md)$/.test(out) ? "mermaid" : "svg");
+function formatOf(out = ""): Format {
+  if (out.endsWith(".json")) return "xstate";
+  return /\.(mmd|mermaid|md)$/.test(out) ? "mermaid" : "svg";
+}
+
+async function loadDrawer(format: Format): Promise<Drawer> {
+  if (format === "svg") return drawerOf(renderPlanSvg);
+  if (format === "mermaid") return drawerOf(renderPlanMermaid);
+  const { chartOfFlow, flowOfPlan, flowOfRun } = await import("../../observers/inspect/index.ts");
+  const write = (flow: Parameters<typeof chartOfFlow>[0]): string => `${JSON.stringify(chartOfFlow(flow), null, 2)}\n`;
+  return {
+    plan: (...given) => write(flowOfPlan(...given)),
+    run: async (kernel, workflowId, caller) =>
+      write(flowOfRun(await Array.fromAsync(kernel.events(workflowId, { live: false }, caller)))),
+  };
+}
 
 function writeDrawing(out: string, drawing: string): void {
   try {
@@ -76,10 +102,10 @@ function writeDrawing(out: string, drawing: string): void {
   }
 }
 
-const readWorkflow = (workflowId: string, session: Session<DrawOptions>): Promise<PlanModel> =>
-  withKernel(session, async ({ kernel, caller }) => readRun(await kernel.workflow(workflowId, caller)));
+const drawWorkflow = (workflowId: string, drawer: Drawer, session: Session<DrawOptions>): Promise<string> =>
+  withKernel(session, ({ kernel, caller }) => drawer.run(kernel, workflowId, caller));
 
-function readPackage(what: string, { options, terminal }: Session<DrawOptions>): Promise<PlanModel> {
+function drawPackage(what: string, drawer: Drawer, { options, terminal }: Session<DrawOptions>): Promise<string> {
   const [intentType = "", version] = what.split("@");
   return withRules(options, async (rules) => {
     const { createKernel } = await import("../../index.ts");
@@ -90,7 +116,7 @@ function readPackage(what: string, { options, terminal }: Session<DrawOptions>):
     try {
       const capability = kernel.getCapability(intentType, version);
       const plan = await Promise.race([askPlan(capability, options), interrupted]);
-      return readPlan(`${capability.intentType} ${capability.version}`, plan, effectIn(kernel, capability));
+      return drawer.plan(`${capability.intentType} ${capability.version}`, plan, effectIn(kernel, capability));
     } finally {
       await kernel.stop();
     }
