@@ -275,6 +275,7 @@ export type { KernelTokens } from "./kernel/kernel-tokens.ts";
 export { backupLedger, type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
 export type { KernelLedger, KernelOptions } from "./kernel/options.ts";
 export type { Policies, WhatIf } from "./kernel/policies.ts";
+export { type StateAfter, statesOfRun } from "./kernel/states-of-run.ts";
 export type { TenantCalls } from "./kernel/tenant-calls.ts";
 export { type ExportOptions, verifyEvidence } from "./kernel/verify-export.ts";
 // Ports

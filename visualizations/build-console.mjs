@@ -1,6 +1,6 @@
 /**
- * Builds the console into `dist/console`: `node visualizations/build-console.mjs`. It runs when the package is
- * installed.
+ * Builds the console into `dist/console`, and the player of recordings into `dist/console/player`:
+ * `node visualizations/build-console.mjs`. It runs when the package is installed.
  *
  * B1  Whoever installs without development dependencies has nothing to build with, and no failed installation for it.
  * B2  Files are written before the page that names them, and the page in one move: a server that reads meanwhile finds
@@ -23,26 +23,44 @@ async function loadVite() {
   }
 }
 
-/** Name and bytes of each file. */
-async function bundle({ build }) {
+const common = {
+  configFile: false,
+  logLevel: "warn",
+  mode: "production",
+  // Said here, whatever the environment says: else files would name the places of their sources.
+  oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
+};
+
+/** Returns the name and the bytes of each file of a build. */
+async function buildFiles({ build }, options) {
   const made = await build({
     root: join(import.meta.dirname, "console"),
-    base: "/console/",
-    configFile: false,
-    logLevel: "warn",
-    mode: "production",
-    // Said here, whatever the environment says: else files would name the places of their sources.
-    oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
-    build: {
-      write: false,
-      target: "es2024",
-      assetsDir: "",
-      assetsInlineLimit: 0,
-      modulePreload: { polyfill: false },
-    },
+    ...common,
+    ...options,
+    build: { write: false, target: "es2024", ...options.build },
   });
-  const files = new Map(made.output.map(({ fileName, code, source }) => [fileName, Buffer.from(code ?? source)]));
-  return files.set("licenses.txt", Buffer.from(bundled.map(readLicense).join("\n\n")));
+  const { output } = Array.isArray(made) ? made[0] : made;
+  return new Map(output.map(({ fileName, code, source }) => [fileName, Buffer.from(code ?? source)]));
+}
+
+async function bundle(vite) {
+  const files = await buildFiles(vite, {
+    base: "/console/",
+    build: { assetsDir: "", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  });
+  files.set("licenses.txt", Buffer.from(bundled.map(readLicense).join("\n\n")));
+  return files;
+}
+
+/** Returns the player of recordings: one script and one style, which a file can hold. */
+async function bundlePlayer(vite) {
+  const input = join(import.meta.dirname, "console/player.html");
+  const files = await buildFiles(vite, {
+    base: "./",
+    build: { assetsDir: "", modulePreload: { polyfill: false }, rollupOptions: { input } },
+  });
+  const named = [...files].map(([name, bytes]) => [`player.${name.split(".").at(-1)}`, bytes]);
+  return new Map(named.filter(([name]) => name !== "player.html"));
 }
 
 function readLicense(name) {
@@ -51,10 +69,11 @@ function readLicense(name) {
   return `${name}\n\n${file === undefined ? "MIT" : readFileSync(join(place, file), "utf8")}`;
 }
 
-function write(files) {
+function write(files, folder, { compress }) {
   mkdirSync(folder, { recursive: true });
   const all = new Map(files);
-  for (const [name, bytes] of files) if (isText.test(name)) all.set(`${name}.br`, brotliCompressSync(bytes));
+  for (const [name, bytes] of files)
+    if (compress && isText.test(name)) all.set(`${name}.br`, brotliCompressSync(bytes));
   const pageLast = [...all].sort(([a], [b]) => Number(a.startsWith("index.html")) - Number(b.startsWith("index.html")));
   for (const [name, bytes] of pageLast) {
     const path = join(folder, name);
@@ -63,9 +82,13 @@ function write(files) {
     writeFileSync(part, bytes);
     renameSync(part, path);
   }
-  for (const name of readdirSync(folder)) if (!all.has(name)) rmSync(join(folder, name), { force: true });
+  for (const { name, parentPath } of readdirSync(folder, { withFileTypes: true }).filter((one) => one.isFile()))
+    if (!all.has(name)) rmSync(join(parentPath, name), { force: true });
 }
 
 const vite = await loadVite();
 if (vite === null) console.error("the console is not built: development dependencies are not installed");
-else write(await bundle(vite));
+else {
+  write(await bundlePlayer(vite), join(folder, "player"), { compress: false });
+  write(await bundle(vite), folder, { compress: true });
+}

@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { Inspection } from "../../src/contract/inspection.ts";
@@ -36,6 +38,24 @@ describe("inspect", () => {
     expect(await told(id, "--import", file)).toEqual(fromLedger);
     expect(JSON.stringify(fromLedger)).not.toContain("mend the hinge");
     expect(JSON.stringify(await told(id, "--db", db, "--payloads"))).toContain("mend the hinge");
+  });
+
+  it("writes a page that plays the run, the same of a ledger and of its export", async () => {
+    const file = exportedAs("whole.jsonl", rows);
+    const at = (name: string): string => join(folder.path, name);
+    const wrote = await runHere("inspect", id, "--db", db, "--html", at("ledger.html"));
+    expect([wrote.code, wrote.out]).toEqual([
+      0,
+      `wrote ${at("ledger.html")}: open it in a browser; it needs no network\n`,
+    ]);
+    await runHere("inspect", "--import", file, "--html", at("export.html"));
+    const [one, other] = ["ledger.html", "export.html"].map((name) => readFileSync(at(name), "utf8"));
+    const untimed = (html = ""): string => html.replace(/"made_at":"[^"]*"/, "");
+    expect(untimed(one) === untimed(other)).toBe(true);
+    expect(one).toContain("mend the hinge");
+    expect(one?.match(/<script/g)).toHaveLength(2);
+    const refused = await runHere("inspect", id, "--db", db, "--html", at("no/such/folder.html"));
+    expect([refused.code, refused.err.includes("cannot be written")]).toEqual([2, true]);
   });
 
   it("plays up to a sequence number", async () => {
@@ -89,6 +109,7 @@ describe("inspect", () => {
   it.each([
     ["neither a workflow nor an export", [], 2, "name a workflow"],
     ["a workflow that there is not", ["wf_none"], 1, "T4_WORKFLOW_NOT_FOUND"],
+    ["a page and messages at once", ["wf_none", "--html", "x.html", "--json"], 2, "name one of them"],
     ["a speed that is none", ["wf_none", "--speed", "0"], 2, "above 0"],
     ["a file that there is not", ["--import", "nowhere.jsonl"], 2, "is not a file"],
   ])("refuses %s", async (_what, args, code, words) => {

@@ -90,9 +90,13 @@ describe("the relay", () => {
     expect(policy).toContain("frame-src https://stately.ai;");
     expect(policy).toContain(`connect-src ${one.feed};`);
     expect(html).toContain("goes to the page of https://stately.ai");
-    await using own = await relay(again(), { ui: "own" });
-    const page = await pageOf(own.url);
-    expect([page.html.includes("stately"), page.html.includes(own.feed)]).toEqual([false, true]);
+    const pages = ["<p>1</p>", "<p>2</p>", "<p>3</p>"];
+    const page = async () => ({ html: pages.shift() ?? "", policy: "default-src 'none'" });
+    await using own = await relay(again(), { page });
+    expect([(await pageOf(own.url)).html, (await pageOf(own.url)).html]).toEqual(["<p>1</p>", "<p>2</p>"]);
+    expect((await pageOf(own.url)).headers["content-security-policy"]).toBe("default-src 'none'");
+    await using broken = await relay(again(), { page: () => Promise.reject(new Error("no player")) });
+    expect((await pageOf(broken.url)).status).toBe(500);
   });
 
   it("cuts off a viewer that takes nothing, and lets go of what was opened for it", async () => {

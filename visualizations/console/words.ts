@@ -100,3 +100,10 @@ export function tellDecided({ status, decision }: Pick<Gate, "status" | "decisio
   if (decision === null || decision.principal === null) return word;
   return `${word} by ${tellPerson(decision.principal)}`;
 }
+
+/** Returns the names of the steps of a run, by their ids. */
+export const nameSteps = ({
+  steps,
+}: {
+  readonly steps: readonly { readonly step_id: string; readonly name: string }[];
+}): ReadonlyMap<string, string> => new Map(steps.map(({ step_id, name }) => [step_id, name]));

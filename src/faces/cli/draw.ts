@@ -5,7 +5,6 @@
  * 1.  No operator is called, and nothing but the named file is written; a plan function is called as a kernel calls it.
  * 2.  A package is drawn without a ledger.
  */
-import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { templatePlanner } from "../../adapters/template-planner.ts";
 import type { AuthContext, Caller } from "../../contract/auth-context.ts";
@@ -24,9 +23,9 @@ import { renderPlanMermaid } from "../../observers/drawing/render-plan-mermaid.t
 import { renderPlanSvg } from "../../observers/drawing/render-plan-svg.ts";
 import { withKernel, withRules } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, callerOf, readJsonObject, type Session } from "./options.ts";
-import { UsageError } from "./report-error.ts";
 import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
+import { writeOut } from "./write-out.ts";
 
 const formats = ["svg", "mermaid", "xstate"] as const;
 type Format = (typeof formats)[number];
@@ -72,7 +71,7 @@ async function draw(what: string, session: Session<DrawOptions>): Promise<void> 
   const drawer = await loadDrawer(format);
   const isRun = what.startsWith("wf_");
   const drawing = await (isRun ? drawWorkflow(what, drawer, session) : drawPackage(what, drawer, session));
-  if (out !== undefined) writeDrawing(out, drawing);
+  if (out !== undefined) writeOut(out, drawing);
   if (options.json) printJson(session, { what, format, ...(out === undefined ? { drawing } : { out }) });
   else terminal.print(out === undefined ? drawing.trimEnd() : `wrote ${out}`);
 }
@@ -92,14 +91,6 @@ async function loadDrawer(format: Format): Promise<Drawer> {
     run: async (kernel, workflowId, caller) =>
       write(flowOfRun(await Array.fromAsync(kernel.events(workflowId, { live: false }, caller)))),
   };
-}
-
-function writeDrawing(out: string, drawing: string): void {
-  try {
-    writeFileSync(out, drawing);
-  } catch (thrown) {
-    throw new UsageError(`${out} cannot be written: ${(thrown as Error).message}`);
-  }
 }
 
 const drawWorkflow = (workflowId: string, drawer: Drawer, session: Session<DrawOptions>): Promise<string> =>

@@ -1,6 +1,6 @@
 /**
- * One's own flow as a statechart of XState, as plain data: each step is a parallel state by its name, with the states of
- * the steps' lifecycle; inside it stand its gates, the items and rounds that it adds, and what undoes it.
+ * One's own flow as a statechart of XState, as plain data: each step is a parallel state by its name, with the states
+ * of the steps' lifecycle; inside it stand its gates, the items and rounds that it adds, and what undoes it.
  *
  * Owns: the shape of the chart. Which events move it is lifecycle-states.ts's, and which events a ledger sends to it
  * play-flow.ts's.

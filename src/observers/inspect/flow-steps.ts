@@ -18,9 +18,9 @@ export interface FlowStep {
   readonly operator: string;
   /** The ids of the steps before it. */
   readonly after: readonly string[];
-  /** What else the plan says of it, in lines. */
+  /** The lines that the plan says of it beside. */
   readonly notes: readonly string[];
-  /** Its gates, each with what the plan says of it. */
+  /** Its gates, each with the lines of the plan about it. */
   readonly gates: readonly { readonly id: string; readonly notes: readonly string[] }[];
   /** Steps that it adds while the flow runs: items, rounds, and what undoes it. */
   readonly inner: readonly FlowStep[];
@@ -60,7 +60,7 @@ function plannedStep(step: AnyStepDraft, effectOf: (operator: string) => string 
   };
 }
 
-/** Returns the steps that a step would add: one that stands for all of its items or rounds, and the one that undoes it. */
+/** Returns the steps that a step would add: one for all of its items or rounds, and the one that undoes it. */
 function templatesOf(step: AnyStepDraft): readonly FlowStep[] {
   const { step_id, name } = step;
   const loop = step.kind === "each" || step.kind === "repeat" ? step.do : null;

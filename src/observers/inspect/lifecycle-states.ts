@@ -81,7 +81,7 @@ interface Definition {
 }
 type Candidate = string | { readonly target?: string; readonly guard?: string };
 
-/** Whose lifecycle it is. */
+/** The owner of a lifecycle. */
 export interface Whose {
   readonly lifecycle: LifecycleName;
   /** Unique in the chart: the ids of its states begin with it. */

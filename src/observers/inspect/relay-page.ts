@@ -1,5 +1,5 @@
 /**
- * The relay's page: Stately's inspector in a frame, with the relay's messages; or a hint where else to look.
+ * The relay's page: Stately's inspector in a frame, with the relay's messages.
  *
  * 1.  Messages go to the frame alone and to its own origin alone; each time that it announces itself, it receives all
  *     of them.
@@ -50,19 +50,6 @@ connection to it, nothing is shown.</p>
 `;
   const own = [`script-src ${digestOf(script)}`, `style-src ${digestOf(style)}`];
   return { html, policy: policyOf([...own, `connect-src ${relay}`, `frame-src ${origin}`]) };
-}
-
-export function ownPage(relay: string): RelayPage {
-  const html = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Countersign: inspector</title>
-<p>The feed is at ${escapeHtml(relay)}, a message a frame. To see it without the internet, run
-<code>countersign serve</code>,
-sign in, and open <code>#/inspect</code> there.</p>
-</html>
-`;
-  return { html, policy: policyOf([]) };
 }
 
 const digestOf = (text: string): string => `'sha256-${hash("sha256", text, "base64")}'`;

@@ -14,7 +14,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
-import { objectWith } from "../../contract/host-object.ts";
+import { hostFunction, objectWith } from "../../contract/host-object.ts";
 import type { Inspection } from "../../contract/inspection.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
@@ -23,7 +23,8 @@ import { type Clock, wallClock } from "../../index.ts";
 import { listen } from "../../protocol/listen.ts";
 import { loadPeers } from "../../protocol/load-peers.ts";
 import { keepItems } from "./keep-items.ts";
-import { ownPage, statelyPage } from "./relay-page.ts";
+import type { PlayerPage } from "./player-page.ts";
+import { statelyPage } from "./relay-page.ts";
 
 const count = z.int("is a whole number above 0").positive("is a whole number above 0");
 const Options = z.strictObject({
@@ -32,10 +33,10 @@ const Options = z.strictObject({
   /** The loopback address, and no other. */
   host: z.literal("127.0.0.1", "is 127.0.0.1: viewers are not asked who they are").default("127.0.0.1"),
   /**
-   * The page. `stately` needs the internet: the messages go to Stately's page in the browser. `own` shows a hint where
-   * else to look.
+   * The page of the host's own, made anew for each request, such as a recording in the player (`playerPage`). Without
+   * it the page is Stately's, which needs the internet: the messages go to it in the browser.
    */
-  ui: z.enum(["stately", "own"]).default("stately"),
+  page: hostFunction<() => Promise<PlayerPage>>().optional(),
   /** Another address of Stately's inspector. */
   url: z
     .url({ protocol: /^https?$/, error: "is the address of an inspector's page" })
@@ -79,7 +80,7 @@ export async function serveInspector(
   const { host } = resolved;
   await listen(server, resolved, serveRef);
   const address = `${host}:${(server.address() as AddressInfo).port}`;
-  server.on("request", (request, response) => answerPage(request, response, address, resolved));
+  server.on("request", (request, response) => void answerPage(request, response, address, resolved));
   const feed = replayable(source, resolved.maxKept);
   server.on("upgrade", (request, socket, head) => {
     const refusal = refuseViewer(request, address, sockets.clients.size < resolved.maxViewers);
@@ -101,14 +102,19 @@ const headers = {
   "x-content-type-options": "nosniff",
 } as const;
 
-function answerPage(request: IncomingMessage, response: ServerResponse, address: string, options: Resolved): void {
+async function answerPage(request: IncomingMessage, response: ServerResponse, address: string, options: Resolved) {
   const isPage = request.url === "/" && (request.method === "GET" || request.method === "HEAD");
   const status = isOwnName(request, address) ? (isPage ? 200 : 404) : 403;
   if (status !== 200) return void response.writeHead(status, { ...headers, "content-type": "text/plain" }).end();
-  const relay = `ws://${request.headers.host}`;
-  const { html, policy } = options.ui === "stately" ? statelyPage(options.url, relay) : ownPage(relay);
-  const page = { ...headers, "content-type": "text/html; charset=utf-8", "content-security-policy": policy };
-  response.writeHead(200, page).end(request.method === "HEAD" ? undefined : html);
+  try {
+    const relay = `ws://${request.headers.host}`;
+    const { html, policy } = await (options.page?.() ?? statelyPage(options.url, relay));
+    const page = { ...headers, "content-type": "text/html; charset=utf-8", "content-security-policy": policy };
+    response.writeHead(200, page).end(request.method === "HEAD" ? undefined : html);
+  } catch (thrown) {
+    const reason = thrown instanceof KernelErrorException ? thrown.error.code : "the page could not be made";
+    response.writeHead(500, { ...headers, "content-type": "text/plain" }).end(reason);
+  }
 }
 
 /** Returns whether the host name is ours; another host's name for this address is not. */

@@ -72,7 +72,7 @@ interface BoardProps extends Machines {
 const current = ({ steps }: WorkflowState): string | null =>
   (steps.find(({ state }) => state === "running" || state === "failed") ?? steps.at(-1))?.step_id ?? null;
 
-function Board({ run, events, machines, isPast }: BoardProps) {
+export function Board({ run, events, machines, isPast }: BoardProps) {
   const chosen = useSignal<string | null>(null);
   const step = run.steps.find(({ step_id }) => step_id === (chosen.value ?? current(run))) ?? null;
   return (
