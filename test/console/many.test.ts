@@ -34,7 +34,7 @@ describe("an inbox of more than a hundred gates", () => {
 });
 
 describe("more actors than the inspector shows", () => {
-  it("are counted, and the actor that is chosen stays beside the list", async () => {
+  it("are counted, paged and found by a text, and the actor that is chosen stays in view", async () => {
     await using site = await openSite({ kernel: { capabilities: [gatedSteps(1).capability] } });
     await using visitor = await site.enter(ann);
     const { page } = visitor;
@@ -44,7 +44,11 @@ describe("more actors than the inspector shows", () => {
       ...(i === 0 ? {} : { parentId: "kernel" }),
       snapshot: { status: "active", value: {}, context: {} },
     }));
-    const body = told.map((one) => `event: kernel.inspection\ndata: ${JSON.stringify(one)}\n\n`).join("");
+    const full = {
+      ...{ type: "@xstate.event", id: "full", rootId: "kernel", createdAt: "0", _version: "0.4.0" },
+      ...{ sessionId: "kernel", sourceId: "a1", event: { type: "INSPECTOR_FULL" } },
+    };
+    const body = [...told, full].map((one) => `event: kernel.inspection\ndata: ${JSON.stringify(one)}\n\n`).join("");
     await page.route("**/stream/inspect**", (route) =>
       route.request().method() === "HEAD"
         ? route.fulfill({ status: 204 })
@@ -53,8 +57,16 @@ describe("more actors than the inspector shows", () => {
     await page.goto(`${site.url}/#/inspect`);
     await page.getByText("3 more actors are not shown.").waitFor();
     await page.getByRole("heading", { name: "500 actors" }).waitFor();
-    const list = await page.locator("ul.tree").first().boundingBox();
-    expect(list?.height).toBeLessThan(900);
+    await page.getByText("More runs are open than are shown").waitFor();
+    const list = page.locator("ul.tree").first();
+    expect((await list.boundingBox())?.height).toBeLessThan(900);
+    expect(await list.locator("li").count()).toBe(100);
+    await page.getByRole("button", { name: "Show 100 more of 400 actors" }).press("Enter");
+    expect(await list.locator("li").count()).toBe(200);
+    await page.getByRole("searchbox").fill("actor 49");
+    await page.getByText("12 of 500 actors").waitFor();
+    await list.getByRole("button", { name: "actor 499" }).click();
+    expect((await page.locator(".board > .charts").boundingBox())?.y).toBeGreaterThanOrEqual(0);
   });
 });
 

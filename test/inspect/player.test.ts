@@ -33,7 +33,7 @@ describe.each(goldens)("the golden ledger %s", (_name, events) => {
     }
   });
 
-  it("names a step by its name where payloads are shown, and by its id otherwise", () => {
+  it("names a step by its name where payloads or names are shown, and by its id otherwise", () => {
     const plan = events.find(({ event_type: type }) => type === "PLAN_CREATED")?.payload["plan"] as
       | { readonly steps: readonly { readonly step_id: string; readonly name: string; readonly operator: string }[] }
       | undefined;
@@ -41,6 +41,8 @@ describe.each(goldens)("the golden ledger %s", (_name, events) => {
     for (const { step_id, name, operator } of plan?.steps.slice(0, 2) ?? []) {
       expect(nameOf(showPayload, `${workflowId}/${step_id}`)).toBe(`${name} ${operator}`);
       expect(nameOf(redactEvent, `${workflowId}/${step_id}`)).toBe(`${step_id} ${operator}`);
+      const named = pictureOf(playAll(events, { names: true })).get(`${workflowId}/${step_id}`);
+      expect(named?.name).toBe(`${name} ${operator}`);
     }
   });
 

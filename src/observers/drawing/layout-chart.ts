@@ -5,6 +5,7 @@
  * Owns: coordinates, in pixels. Never: marks on the page (render-chart-svg.ts).
  * 1.  Every arrow leaves its box in rows of its own, so that labels never overlap.
  * 2.  The states inside a state are a level of their own, drawn inside its box.
+ * 3.  An event that leads from several states into one stands once, where their arrows arrive.
  */
 import type { Arrow, ChartState } from "./chart-model.ts";
 import { textWidth } from "./text-size.ts";
@@ -35,6 +36,8 @@ export interface Lane {
   readonly x: number;
   readonly target: Point;
   readonly sources: readonly Source[];
+  /** The events that several of the sources have, written once at the target. */
+  readonly shared: readonly string[];
   readonly side: Side;
 }
 
@@ -55,10 +58,12 @@ interface Link {
   readonly to: number;
   readonly side: Side;
   readonly labels: readonly string[];
+  /** The labels that stand at the target instead, since several arrows have them. */
+  readonly shared: readonly string[];
 }
 
 export function layoutLevel(states: readonly ChartState[], arrows: readonly Arrow[], initial: string): Level {
-  const links = arrows.flatMap((arrow) => linkOf(arrow, states));
+  const links = shareLabels(arrows.flatMap((arrow) => linkOf(arrow, states)));
   const margins = { left: marginOf(links, "left"), right: marginOf(links, "right") };
   const boxes = placeBoxes(
     states.map((state, index) => sizeBox(state, index, { links, arrows })),
@@ -81,8 +86,27 @@ function linkOf(arrow: Arrow, states: readonly ChartState[]): Link[] {
   if (from === to && arrow.from === path) throw new Error(`${path}: an arrow from a state into itself cannot be drawn`);
   const inner = arrow.from.slice(path.length + 1);
   const labels = arrow.labels.map((label) => (inner === "" ? label : `${inner}: ${label}`));
-  return from === to ? [] : [{ from, to, side: to > from ? "right" : "left", labels }];
+  return from === to ? [] : [{ from, to, side: to > from ? "right" : "left", labels, shared: [] }];
 }
+
+/** So many arrows of a lane with one label carry it together. */
+const fewestShared = 3;
+
+/** Moves the labels that several arrows of one lane have from these arrows to their target. */
+function shareLabels(links: readonly Link[]): readonly Link[] {
+  return links.map((link) => {
+    const lane = links.filter(({ to, side }) => to === link.to && side === link.side);
+    const isShared = (label: string): boolean =>
+      lane.filter(({ labels }) => labels.includes(label)).length >= fewestShared;
+    const [shared, labels] = [link.labels.filter(isShared), link.labels.filter((label) => !isShared(label))];
+    return { ...link, labels, shared };
+  });
+}
+
+/** Returns the rows that an arrow takes at its box: one for each label, and half of one where it has none. */
+const rowsOf = ({ labels }: Link): number => Math.max(labels.length, 0.5);
+
+const sumRows = (links: readonly Link[]): number => links.reduce((sum, link) => sum + rowsOf(link), 0);
 
 const laneTargets = (links: readonly Link[], side: Side): readonly number[] => {
   const own = links.filter((link) => link.side === side);
@@ -93,7 +117,7 @@ const laneTargets = (links: readonly Link[], side: Side): readonly number[] => {
 
 /** Returns the width for the labels of a side and for its lanes. */
 function marginOf(links: readonly Link[], side: Side): number {
-  const labels = links.filter((link) => link.side === side).flatMap((link) => link.labels);
+  const labels = links.filter((link) => link.side === side).flatMap((link) => [...link.labels, ...link.shared]);
   if (labels.length === 0) return 0;
   return Math.ceil(textWidth(labels, metrics.labelChar)) + metrics.lane * (laneTargets(links, side).length + 2);
 }
@@ -105,8 +129,7 @@ interface Surroundings {
 
 function sizeBox(state: ChartState, index: number, { links, arrows }: Surroundings): Box {
   const inner = state.initial === null ? null : layoutLevel(state.children, arrows, state.initial);
-  const rowsOn = (side: Side) =>
-    links.filter((link) => link.from === index && link.side === side).flatMap((link) => link.labels).length;
+  const rowsOn = (side: Side) => sumRows(links.filter((link) => link.from === index && link.side === side));
   const own = [...state.notes, ...state.stays];
   const rows = Math.max(own.length, rowsOn("left"), rowsOn("right")) * metrics.row;
   const texts = Math.max(textWidth([state.name], metrics.nameChar), textWidth(own, metrics.labelChar));
@@ -139,26 +162,25 @@ function placeLanes(side: Side, { boxes, links, edge }: Column): readonly Lane[]
   const outward = side === "right" ? 1 : -1;
   const labels = Math.ceil(
     textWidth(
-      own.flatMap((link) => link.labels),
+      own.flatMap((link) => [...link.labels, ...link.shared]),
       metrics.labelChar,
     ),
   );
   const edgeOf = (box: Box) => (side === "right" ? box.x + box.width : box.x);
   return laneTargets(links, side).map((to, lane) => {
     const box = boxes[to] as Box;
-    const sources = own
-      .filter((link) => link.to === to)
-      .map((link) => {
-        const from = boxes[link.from] as Box;
-        return { x: edgeOf(from), y: from.y + metrics.header + rowEnd(link, own) * metrics.row, labels: link.labels };
-      });
+    const into = own.filter((link) => link.to === to);
+    const shared = [...new Set(into.flatMap((link) => link.shared))];
+    const sources = into.map((link) => {
+      const from = boxes[link.from] as Box;
+      return { x: edgeOf(from), y: from.y + metrics.header + rowEnd(link, own) * metrics.row, labels: link.labels };
+    });
     const x = edge + outward * (labels + metrics.lane * (lane + 1.5));
-    return { x, side, sources, target: { x: edgeOf(box), y: box.y + metrics.header / 2 } };
+    return { x, side, sources, shared, target: { x: edgeOf(box), y: box.y + metrics.header / 2 } };
   });
 }
 
 /** Returns the row at whose foot the arrow leaves its box: after the labels of those that leave above it. */
 function rowEnd(link: Link, onSide: readonly Link[]): number {
-  const above = onSide.slice(0, onSide.indexOf(link) + 1).filter((other) => other.from === link.from);
-  return above.flatMap((other) => other.labels).length;
+  return sumRows(onSide.slice(0, onSide.indexOf(link) + 1).filter((other) => other.from === link.from));
 }

@@ -57,7 +57,7 @@ const drawStart = (x: number, y: number): string[] => [
   `<path class="right" d="M${x},${y - 14}V${y}" marker-end="url(#right)"/>`,
 ];
 
-function drawLane({ x, side, target, sources }: Lane): string[] {
+function drawLane({ x, side, target, sources, shared }: Lane): string[] {
   const ys = sources.map((source) => source.y);
   const far = side === "right" ? Math.min(...ys) : Math.max(...ys);
   const branches = sources.flatMap((source) => [
@@ -68,5 +68,13 @@ function drawLane({ x, side, target, sources }: Lane): string[] {
       return text({ x: source.x + (side === "right" ? 8 : -8), y }, label, side === "right" ? "" : "to-left");
     }),
   ]);
-  return [`<path class="${side}" d="M${x},${far}V${target.y}H${target.x}" marker-end="url(#${side})"/>`, ...branches];
+  const arriving = shared.map((label, i) => {
+    const at = { x: target.x + (side === "right" ? 12 : -12), y: target.y - i * metrics.row - 4 };
+    return text(at, label, side === "right" ? "" : "to-left");
+  });
+  return [
+    ...arriving,
+    `<path class="${side}" d="M${x},${far}V${target.y}H${target.x}" marker-end="url(#${side})"/>`,
+    ...branches,
+  ];
 }

@@ -70,13 +70,13 @@ export interface NumberedInspection {
 
 /**
  * Reads a workflow's events from the first on and yields the messages of those after `after`: earlier ones are not
- * repeated.
+ * repeated. Steps are called by their names, since it is for those who may read the run.
  */
 export async function* playAfter(
   events: AsyncIterable<LedgerEvent>,
   after: number,
 ): AsyncGenerator<NumberedInspection, void, void> {
-  const player = new Player();
+  const player = new Player({ names: true });
   for await (const event of events) {
     const reported = emitEvent(player, event);
     if (event.sequence <= after) continue;

@@ -22,6 +22,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { type ActorEvent, ActorList, rootId } from "./actor-list.ts";
 import { type Redact, redactEvent } from "./redact.ts";
 import { arrowOf, type Person, personIn } from "./senders.ts";
+import { keepNames } from "./step-names.ts";
 
 export const kinds = ["workflow", "steps", "gates", "actions", "people", "operators", "policy"] as const;
 /** A kind of actors that a viewer may ask for. */
@@ -36,6 +37,11 @@ export const PlayerOptions = z.strictObject({
   show: z.array(z.enum(kinds)).readonly().optional(),
   /** Returns the shown content of an event; `redactEvent` by default. */
   redact: hostFunction<Redact>().optional(),
+  /**
+   * Whether actors of steps have the names that plans give to the steps, which are texts of whoever wrote the plan; by
+   * default they are called by their ids.
+   */
+  names: z.boolean().optional(),
 });
 export interface PlayerOptions extends Readonly<z.input<typeof PlayerOptions>> {}
 
@@ -55,6 +61,8 @@ interface Home extends Begun {
   readonly gates: Map<string, string | null>;
   /** Steps by action. */
   readonly actions: Map<string, string | null>;
+  /** The names of steps by their ids, and of the steps that they add by these ids with their kind after a space. */
+  readonly names: Map<string, string>;
 }
 
 type Delivered = { readonly event: LedgerEvent; readonly received: ActorEvent; readonly context: JsonObject };
@@ -64,12 +72,14 @@ export class Player {
   readonly actors = new ActorList();
   readonly #shown: ReadonlySet<Kind>;
   readonly #redact: Redact;
+  readonly #names: boolean;
   readonly #hosts: HostStates;
   readonly #homes = new Map<string, Home>();
 
-  constructor({ show = usual, redact = redactEvent }: PlayerOptions = {}, hosts: HostStates = {}) {
+  constructor({ show = usual, redact = redactEvent, names = false }: PlayerOptions = {}, hosts: HostStates = {}) {
     this.#shown = new Set(show);
     this.#redact = redact;
+    this.#names = names;
     this.#hosts = hosts;
   }
 
@@ -214,14 +224,16 @@ export class Player {
   #begin(moved: Moved, home: Home, { event, context }: Delivered): void {
     const { chart, id } = moved;
     const { step_id, payload } = event;
+    if (chart === "step") keepNames(home.names, event);
     if (chart === "step") home.steps.set(id, operatorOf(stepIn(payload, id)) ?? home.steps.get(id) ?? null);
     else if (chart === "gate") home.gates.set(id, step_id);
     else if (chart === "action") home.actions.set(id, step_id);
     if (chart === "workflow" || !this.#shown.has(`${chart}s`)) return;
     const named = chart === "step" ? stepIn(context, id) : null;
+    const name = this.#names && chart === "step" ? home.names.get(id) : named?.["name"];
     this.actors.begin({
       id: sessionOf(moved, home),
-      name: chart === "step" ? `${named?.["name"] ?? id} ${home.steps.get(id) ?? ""}`.trimEnd() : id,
+      name: chart === "step" ? `${name ?? id} ${home.steps.get(id) ?? ""}`.trimEnd() : id,
       parent: this.#containerOf(chart, home, step_id),
       kind: chart,
       context: named ?? {},
@@ -251,7 +263,7 @@ function newHome(id: string): Home {
   const gates = new Map<string, string | null>();
   const gatesOf = (stepId: string | null): Iterable<string> =>
     [...gates].filter(([, step]) => stepId === null || step === stepId).map(([gateId]) => gateId);
-  return { id, steps: new Map(), gates, gatesOf, actions: new Map() };
+  return { id, steps: new Map(), gates, gatesOf, actions: new Map(), names: new Map() };
 }
 
 /** Returns the ids of all that a workflow contains. */

@@ -121,7 +121,7 @@ function shortenerOf(texts: Texts): (value: unknown) => unknown {
 }
 
 function messagesOf(events: readonly LedgerEvent[]): Pick<RecordedRun, "messages" | "names"> {
-  const player = new Player({ redact: showPayload });
+  const player = new Player({ redact: showPayload, names: true });
   const messages: RecordedMessage[] = [];
   const names: Record<string, string> = {};
   for (const event of events)

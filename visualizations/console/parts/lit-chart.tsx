@@ -151,13 +151,24 @@ interface LaneMarksProps {
 const names = (label: string, last: string | null): boolean =>
   last !== null && (label === last || label.startsWith(`${last} `));
 
-function LaneMarks({ lane: { x, side, target, sources }, isTaken: taken, last }: LaneMarksProps) {
+function LaneMarks({ lane: { x, side, target, sources, shared }, isTaken: taken, last }: LaneMarksProps) {
   const ys = sources.map((source) => source.y);
   const far = side === "right" ? Math.min(...ys) : Math.max(...ys);
-  const thick = taken && sources.some(({ labels }) => labels.some((label) => names(label, last)));
+  const thick = taken && [...shared, ...sources.flatMap(({ labels }) => labels)].some((label) => names(label, last));
   return (
     <g class={`lane ${side}${thick ? " taken" : ""}`}>
       <path d={`M${x},${far}V${target.y}H${target.x}`} marker-end={`url(#${side})`} />
+      {shared.map((label, i) => (
+        <text
+          key={label}
+          class={taken && names(label, last) ? "taken" : undefined}
+          x={target.x + (side === "right" ? 12 : -12)}
+          y={target.y - i * metrics.row - 4}
+          text-anchor={side === "right" ? "start" : "end"}
+        >
+          {label}
+        </text>
+      ))}
       {sources.map((source) => (
         <g key={source.y}>
           <path d={`M${source.x},${source.y}H${x}`} />

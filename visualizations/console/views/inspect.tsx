@@ -39,6 +39,12 @@ export function Inspect({ workflow }: { readonly workflow: string | null }) {
                 Open one run to see all of its own.
               </p>
             )}
+            {isFull(inspected) && (
+              <p class="note wait">
+                More runs are open than are shown: the server shows as many as make 500 actors. Further ones are left
+                out until some of these end. Open one run to see all of its own.
+              </p>
+            )}
             <Tree actors={inspected.actors} chosen={actor?.id ?? null} choose={choose} />
           </section>
         </div>
@@ -49,32 +55,78 @@ export function Inspect({ workflow }: { readonly workflow: string | null }) {
   );
 }
 
+/** Returns whether the server has said that there are runs which it does not show. */
+const isFull = ({ messages }: Inspected): boolean => messages.some(({ type }) => type === "INSPECTOR_FULL");
+
 interface TreeProps {
   readonly actors: ReadonlyMap<string, Actor>;
   readonly chosen: string | null;
   readonly choose: (id: string) => void;
 }
 
-function Tree({ actors, chosen, choose }: TreeProps) {
+/** An actor in its place of the tree. */
+interface Row {
+  readonly actor: Actor;
+  readonly depth: number;
+}
+
+const rowsAtOnce = 100;
+
+/** Returns the actors that a text is found in, and those around them, parents first. */
+function rowsOf(actors: ReadonlyMap<string, Actor>, text: string): readonly Row[] {
   const byParent = Map.groupBy(actors.values(), ({ parent }) => parent);
-  const branch = (parent: string | null) => {
-    const own = byParent.get(parent) ?? [];
-    if (own.length === 0) return null;
-    return (
-      <ul class={parent === null ? "plain tree" : "tree"}>
-        {own.map((actor) => (
-          <li key={actor.id}>
+  const sought = text.trim().toLowerCase();
+  const isFound = ({ id, name, state }: Actor): boolean =>
+    `${name} ${id} ${spaced(state)}`.toLowerCase().includes(sought);
+  const branch = (parent: string | null, depth: number): readonly Row[] =>
+    (byParent.get(parent) ?? []).flatMap((actor) => {
+      const inner = branch(actor.id, depth + 1);
+      return inner.length > 0 || isFound(actor) ? [{ actor, depth }, ...inner] : [];
+    });
+  return branch(null, 0);
+}
+
+function Tree({ actors, chosen, choose }: TreeProps) {
+  const text = useSignal("");
+  const most = useSignal(rowsAtOnce);
+  const rows = useMemo(() => rowsOf(actors, text.value), [actors, text.value]);
+  const shown = rows.slice(0, most.value);
+  const left = rows.length - shown.length;
+  return (
+    <>
+      <label class="field">
+        <span>Find an actor by its name, its id or its state</span>
+        <input
+          type="search"
+          value={text.value}
+          onInput={(e) => {
+            text.value = e.currentTarget.value;
+            most.value = rowsAtOnce;
+          }}
+        />
+      </label>
+      {text.value !== "" && (
+        <p class="quiet">
+          {rows.length} of {count(actors.size, "actor")}
+        </p>
+      )}
+      <ul class="plain tree">
+        {shown.map(({ actor, depth }) => (
+          <li key={actor.id} style={{ marginLeft: `${0.9 * depth}rem` }}>
             <button type="button" aria-pressed={actor.id === chosen} onClick={() => choose(actor.id)}>
               <Line text={actor.name} />
               {actor.state !== "" && <small> {spaced(actor.state).replaceAll(".", ": ")}</small>}
             </button>
-            {branch(actor.id)}
           </li>
         ))}
       </ul>
-    );
-  };
-  return branch(null);
+      {left > 0 && (
+        <button type="button" onClick={() => (most.value += rowsAtOnce)}>
+          Show {Math.min(left, rowsAtOnce)} more of {count(left, "actor")}
+        </button>
+      )}
+    </>
+  );
 }
 
 function Chosen({ actor: { name, state, status, definition, last } }: { readonly actor: Actor }) {

@@ -63,7 +63,7 @@ export function addStreams(edge: Edge): void {
     const after = readCursor(call, query) ?? 0;
     const open = (opening: Opening) =>
       workflow_id === undefined
-        ? unnumbered(inspectKernel(edge.kernel, { caller }).watch(opening.signal))
+        ? unnumbered(inspectKernel(edge.kernel, { caller, names: true }).watch(opening.signal))
         : playAfter(edge.kernel.events(workflow_id, opening, caller), after);
     return answerStream(call, edge, { event: "kernel.inspection", open });
   });
