@@ -59,6 +59,7 @@ describe("WCAG 2.2, as axe-core judges it, in light, dark, forced colours and 32
     "what if",
     "budgets",
     "inspect",
+    "compare",
     "no such page",
   ];
   it.each(names)("%s", async (name) => {

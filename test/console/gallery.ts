@@ -44,6 +44,7 @@ export async function openGallery(): Promise<Gallery> {
     ["what if", "/#/what-if", "form"],
     ["budgets", "/#/budgets", "meter"],
     ["inspect", `/#/inspect?workflow=${ended}`, ".sequence li"],
+    ["compare", `/#/compare/${ended}/${waiting}`, ".compared"],
     ["no such page", "/#/nowhere", "h1"],
   ] as const;
   return { site, views, [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };

@@ -15,6 +15,7 @@ import { ProblemNote } from "./parts/problem.tsx";
 import { UnsentAnswers } from "./parts/unsent-notes.tsx";
 import { gateHref, type Route, returnToPlace, route } from "./route.ts";
 import { Budgets } from "./views/budgets.tsx";
+import { Compare } from "./views/compare.tsx";
 import { Explain } from "./views/explain.tsx";
 import { GateView } from "./views/gate.tsx";
 import { Grants } from "./views/grants.tsx";
@@ -113,6 +114,8 @@ function View({ at }: { readonly at: Route }) {
       return <Grants />;
     case "halts":
       return <Halts />;
+    case "compare":
+      return <Compare key={`${at.workflow}/${at.other}`} one={at.workflow} other={at.other} />;
     case "inspect":
       return <Inspect key={at.workflow} workflow={at.workflow} />;
     default:
@@ -131,7 +134,7 @@ const Unknown = () => (
 
 const places = [
   ["#/", "Inbox", ["inbox", "gate"]],
-  ["#/runs", "Runs", ["runs", "run", "time", "why"]],
+  ["#/runs", "Runs", ["runs", "run", "time", "why", "compare"]],
   ["#/what-if", "What if", ["what-if"]],
   ["#/budgets", "Budgets", ["budgets"]],
   ["#/queues", "Queues", ["queues"]],

@@ -10,6 +10,7 @@ export type RunTab = "run" | "time" | "why";
 export type Route =
   | { readonly view: Single | "unknown" }
   | { readonly view: "inspect"; readonly workflow: string | null }
+  | { readonly view: "compare"; readonly workflow: string; readonly other: string | null }
   | { readonly view: "gate"; readonly workflow: string; readonly gate: string }
   | { readonly view: RunTab; readonly workflow: string; readonly at: number | null };
 
@@ -32,6 +33,7 @@ export function readRoute(hash: string): Route {
   const [first = "", workflow = "", third, fourth] = path.split("/").map(decode);
   const asked = new URLSearchParams(query);
   if (Object.hasOwn(singles, first) && workflow === "") return { view: singles[first as keyof typeof singles] };
+  if (first === "compare" && workflow !== "") return { view: "compare", workflow, other: third || null };
   if (first === "inspect") return { view: "inspect", workflow: asked.get("workflow") };
   if (first !== "w" || workflow === "") return { view: "unknown" };
   if (third === "g" && fourth) return { view: "gate", workflow, gate: fourth };
@@ -58,6 +60,8 @@ window.addEventListener("hashchange", () => {
 const part = encodeURIComponent;
 export const runHref = (workflow: string, tab: RunTab = "run"): string =>
   `#/w/${part(workflow)}${tab === "run" ? "" : `/${tab}`}`;
+export const compareHref = (one: string, other: string | null = null): string =>
+  `#/compare/${part(one)}${other === null ? "" : `/${part(other)}`}`;
 export const gateHref = (workflow: string, gate: string): string => `#/w/${part(workflow)}/g/${part(gate)}`;
 
 /** The same view at another sequence, without a step in the browser's history. */

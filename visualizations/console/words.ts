@@ -5,6 +5,7 @@
  */
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowStateName } from "../../src/contract/progress.ts";
+import type { StepKind } from "../../src/contract/step-kinds.ts";
 import { tellSpan } from "../../src/protocol/tell-span.ts";
 
 const effectWords: Readonly<Record<string, string>> = {
@@ -85,6 +86,21 @@ export function tellAsker({ requester, requesters = [] }: Pick<Gate, "requester"
  * colon, such as `undo:pay`.
  */
 export const isUndo = ({ step_id }: { readonly step_id: string }): boolean => step_id.startsWith("undo:");
+
+const kindWords: Readonly<Record<StepKind, string>> = {
+  call: "call",
+  respond: "answer",
+  sleep: "waits for a time",
+  wait: "waits for an event",
+  fail: "ends the run",
+  run: "runs a child",
+  ask: "asks people",
+  each: "for each item",
+  repeat: "repeats",
+  rollback: "rolls back a child",
+};
+/** Returns what a step of a kind does. */
+export const tellKind = (kind: StepKind): string => kindWords[kind];
 
 const statusWords: Readonly<Record<string, string>> = {
   approved: "approved",

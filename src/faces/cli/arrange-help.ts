@@ -27,7 +27,7 @@ export const commandGroups: Readonly<Record<string, readonly string[]>> = {
     ...["pause", "resume", "cancel", "retry", "fork", "rollback", "message", "emit", "token-url"],
     ...["halt", "lift", "limit"],
   ],
-  "Understand:": ["explain", "trace", "events", "draw", "inspect", "whatif"],
+  "Understand:": ["explain", "trace", "events", "compare", "draw", "inspect", "whatif"],
   "Prove and keep:": ["verify", "replay", "export", "backup", "migrate", "doctor", "roles"],
   "Serve:": ["serve", "login", "mcp", "completion"],
 };

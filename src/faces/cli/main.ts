@@ -8,6 +8,7 @@
 import { Command } from "commander";
 import { nameForbidden } from "../../protocol/visible-text.ts";
 import { arrangeHelp, helpWords } from "./arrange-help.ts";
+import { addCompare } from "./compare.ts";
 import { addCompleteIds } from "./complete-ids.ts";
 import { addCompletion } from "./completion.ts";
 import { addCreate } from "./create.ts";
@@ -85,6 +86,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addStreams,
     addVerify,
     addReplay,
+    addCompare,
     addInspect,
     addDraw,
     addWhatIf,

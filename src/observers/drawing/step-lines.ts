@@ -3,7 +3,6 @@
  * undoes it, and how it ended.
  */
 import type { Condition } from "../../contract/condition.ts";
-import { isPlainObject } from "../../contract/json.ts";
 import type { AnyStepDraft, PlanStep } from "../../contract/plan.ts";
 import type { StepView } from "../../contract/workflow-state.ts";
 import { tellCondition } from "../../protocol/condition-words.ts";
@@ -84,7 +83,7 @@ function aboutLoop(step: AnyStep): readonly string[] {
 }
 
 function nameCall({ operator, kind, params, gate }: Called): string {
-  const name = kind === "run" ? `runs ${String(isPlainObject(params) ? params["intent"] : "")}` : String(operator);
+  const name = kind === "run" ? `runs ${String(params?.intent ?? "")}` : String(operator);
   return `${name}${gate == null ? "" : ", which asks a person first"}`;
 }
 

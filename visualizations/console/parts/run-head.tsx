@@ -1,6 +1,6 @@
 /** The head of all views of one run: what was asked, by whom, how it stands, and the other views of it. */
 import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
-import { gateHref, type RunTab, runHref } from "../route.ts";
+import { compareHref, gateHref, type RunTab, runHref } from "../route.ts";
 import { tellPerson } from "../words.ts";
 import { GatesBelow } from "./gates-below.tsx";
 import { Lineage } from "./lineage.tsx";
@@ -76,6 +76,7 @@ export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
             {title}
           </a>
         ))}
+        <a href={compareHref(workflow_id)}>Compare</a>
         <a href={`#/inspect?workflow=${encodeURIComponent(workflow_id)}`}>Inspect</a>
       </nav>
     </>

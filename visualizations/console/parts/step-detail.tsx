@@ -1,13 +1,15 @@
 /** What is known of the chosen step: what it was given, what was decided about it, its attempts, what came of it. */
 import type { EventPayloads, LedgerEvent } from "../../../src/contract/event.ts";
+import type { PlanStep } from "../../../src/contract/plan.ts";
 import type { StepView, WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { linesOfGate } from "../../../src/observers/drawing/gate-lines.ts";
+import { aboutStep } from "../../../src/observers/drawing/step-lines.ts";
 import { nameAsked } from "../../../src/protocol/name-moment.ts";
 import { skipWords } from "../../../src/protocol/skip-words.ts";
 import { gateHref, runHref } from "../route.ts";
-import { isUndo, spaced, tellDecided, tellDuration } from "../words.ts";
+import { isUndo, spaced, tellDecided, tellDuration, tellKind } from "../words.ts";
 import { Items } from "./items.tsx";
-import { Fact, Facts, State } from "./marks.tsx";
+import { Fact, Facts, State, tellInstant } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
 
 interface StepDetailProps {
@@ -20,7 +22,9 @@ interface StepDetailProps {
 
 export function StepDetail({ run, step, events, isPast }: StepDetailProps) {
   const own = events.filter(({ step_id }) => step_id === step.step_id);
-  const params = run.plan?.steps.find(({ step_id }) => step_id === step.step_id)?.params ?? {};
+  const planned = run.plan?.steps.find(({ step_id }) => step_id === step.step_id);
+  const params = planned?.params ?? {};
+  const given = own.findLast(({ event_type }) => event_type === "ACTION_STARTED")?.payload["input"];
   return (
     <section class="card" aria-labelledby="chosen-step">
       <h2 id="chosen-step">
@@ -33,7 +37,8 @@ export function StepDetail({ run, step, events, isPast }: StepDetailProps) {
         <Fact name="Operation">
           <code>{step.operator}</code>
         </Fact>
-        <Fact name="Attempts">{step.attempts}</Fact>
+        <Fact name="Kind">{tellKind(step.kind)}</Fact>
+        <Called events={own} attempts={step.attempts} isOver={step.state !== "running"} />
         {step.depends_on.length > 0 && <Fact name="After">{step.depends_on.join(", ")}</Fact>}
         {isUndo(step) && <Fact name="Purpose">It undoes earlier work: {step.step_id}</Fact>}
         {step.waits_for?.due_at != null && <Fact name="Waits until">{step.waits_for.due_at}</Fact>}
@@ -58,9 +63,10 @@ export function StepDetail({ run, step, events, isPast }: StepDetailProps) {
       )}
       {!isPast && <Items key={step.step_id} workflow={run.workflow_id} step={step} />}
       <Decisions run={run} step={step} events={own} />
+      {planned !== undefined && <Planned step={planned} />}
       <details class="more">
         <summary>What it is given</summary>
-        <Block text={JSON.stringify(params, null, 2)} />
+        <Block text={JSON.stringify(given ?? params, null, 2)} />
       </details>
       {step.output_text !== "" && (
         <>
@@ -71,6 +77,53 @@ export function StepDetail({ run, step, events, isPast }: StepDetailProps) {
       <Attempts events={own} />
     </section>
   );
+}
+
+/** Its condition, its loop and what undoes it, as the plan says. */
+function Planned({ step }: { readonly step: PlanStep }) {
+  const lines = aboutStep(step, null);
+  if (lines.length === 0) return null;
+  return (
+    <ul class="plain quiet">
+      {lines.map((line) => (
+        <li key={line}>
+          <Line text={line} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface CalledProps {
+  readonly events: readonly LedgerEvent[];
+  readonly attempts: number;
+  readonly isOver: boolean;
+}
+
+/** The attempts, the last failure, the next attempt and the cost of a step. */
+function Called({ events, attempts, isOver }: CalledProps) {
+  const failed = events.findLast(({ event_type }) => event_type === "ACTION_FAILED");
+  const { message } = (failed?.payload["error"] ?? {}) as { readonly message?: string };
+  const planned = events.findLast(({ event_type }) => event_type === "ACTION_RETRY_SCHEDULED");
+  const next = isOver || events.at(-1) !== planned ? "" : textIn(planned?.payload ?? {}, "due_at");
+  const cost = events.reduce((sum, { payload }) => sum + costIn(payload), 0);
+  return (
+    <>
+      <Fact name="Attempts">{attempts}</Fact>
+      {message !== undefined && (
+        <Fact name="Last failure">
+          <Line text={message} />
+        </Fact>
+      )}
+      {next !== "" && <Fact name="Next attempt">{tellInstant(next)}</Fact>}
+      {cost > 0 && <Fact name="Cost">{cost}</Fact>}
+    </>
+  );
+}
+
+function costIn({ usage }: LedgerEvent["payload"]): number {
+  const { cost } = (usage ?? {}) as { readonly cost?: unknown };
+  return typeof cost === "number" ? cost : 0;
 }
 
 const textIn = (payload: LedgerEvent["payload"], name: string): string => {

@@ -7,11 +7,11 @@ import type { Gate } from "../../../src/contract/gate.ts";
 import type { StepView } from "../../../src/contract/workflow-state.ts";
 import { depthsOf } from "../../../src/observers/drawing/step-depths.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
-import { isUndo, tellDecided } from "../words.ts";
+import { isUndo, tellDecided, tellKind } from "../words.ts";
 import { State } from "./marks.tsx";
 import { Line } from "./shown.tsx";
 
-const box = { width: 190, height: 80, across: 16, down: 26 } as const;
+const box = { width: 190, height: 104, across: 16, down: 26 } as const;
 
 interface Place {
   readonly column: number;
@@ -117,7 +117,12 @@ function StepButton({ step, gate, isChosen, choose }: StepButtonProps) {
         <Line text={step.name} />
       </span>
       <State state={step.state} phase={step.state === "running" ? step.phase : null} />
-      {isUndo(step) && <small class="step-people">Undoes earlier work</small>}
+      <small class="step-people">
+        {isUndo(step) ? "undoes earlier work" : tellKind(step.kind)}
+        {step.depends_on.length > 1 && `, joins ${step.depends_on.length}`}
+        {step.items !== undefined && `, ${step.items.done} of ${step.items.total}`}
+        {step.attempts > 1 && `, ${step.attempts} attempts`}
+      </small>
       {gate !== null && <small class="step-people">Gate: {tellDecided(gate)}</small>}
     </button>
   );
