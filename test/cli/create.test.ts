@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { asOrdinaryUser, makeTempFolder } from "../fixtures.ts";
-import { readHere, runHere } from "./command-line.ts";
+import { readHere, runHere, runProcess } from "./command-line.ts";
 
 it.each([["letter.txt"], ["letter.txt/sub"], [`new/folder/${"x".repeat(300)}`]])(
   "create %s is wrong usage, and nothing is made or changed",
@@ -67,4 +67,7 @@ it("the program of a new folder asks about the run that an earlier start left", 
   expect(start("--yes").stdout).toContain("completed");
   const { workflows } = await readHere<{ workflows: object[] }>("list", "--db", join(made, "workflows.db"));
   expect(workflows).toMatchObject([{ state: "completed" }]);
+  // The command line finds what the folder's modules import, although nothing is installed there.
+  const ran = await runProcess(made, "list", "--db", "workflows.db", "--capabilities", ".");
+  expect(ran).toMatchObject({ code: 0, out: expect.stringContaining("completed"), err: "" });
 });

@@ -182,7 +182,7 @@ class DevSession {
 
   #describe({ url, login, inspector }: Extract<DevEvent, { readonly event: "serving" }>): void {
     const { options, terminal } = this.#session;
-    const again = commandLine(options, "login", "--origin", url);
+    const again = commandLine({ ...options, capabilities: [] }, "login", "--origin", url);
     for (const line of [
       ...(this.#isNew ? [`made       ${this.#folder}: refund.ts is the package; one refund waits for you`] : []),
       `console    ${login}`,

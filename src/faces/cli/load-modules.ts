@@ -27,6 +27,7 @@ import type { Notifier } from "../../ports/notifier.ts";
 import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
 import { readYaml } from "../../protocol/read-yaml.ts";
 import { UsageError } from "./report-error.ts";
+import { resolveOwnPackages } from "./resolve-own.ts";
 
 export interface Loaded {
   readonly capabilities: readonly CapabilityDefinition[];
@@ -132,7 +133,10 @@ export const listModules = (folder: string): readonly string[] =>
     .filter((path) => /^\s*export\b/m.test(readFileSync(path, "utf8")));
 
 /** Loads a module by its path or its package name, from the current folder. */
-export const importNamed = async (name: string): Promise<object> => (await import(locateModule(name))) as object;
+export async function importNamed(name: string): Promise<object> {
+  resolveOwnPackages();
+  return (await import(locateModule(name))) as object;
+}
 
 async function importModule(name: string): Promise<object> {
   try {
