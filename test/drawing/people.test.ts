@@ -116,6 +116,8 @@ describe("a drawn run", () => {
     const { id } = await begin(t);
     const text = await drawn(t, id);
     expect(text).toContain("undo:a: Undo Book a\nHotel.Free\nsucceeded");
+    const drawing = readRun(await t.kernel.workflow(id));
+    expect(drawing.nodes.find((node) => node.id === "undo:a")?.dependsOn).toEqual(["a"]);
     expect(text).toContain("undone by Hotel.Free");
     expect(text).toContain(`${id} failed`);
     await using shop = await createTestKernel({ capabilities: [order, pay] });

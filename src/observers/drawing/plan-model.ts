@@ -10,6 +10,7 @@ import { idOfDependency, type StepKind } from "../../contract/step-kinds.ts";
 import type { WorkflowState } from "../../contract/workflow-state.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { linesOfGate } from "./gate-lines.ts";
+import { stepsBefore } from "./step-depths.ts";
 import { aboutStep, declaredGate, linesOfView } from "./step-lines.ts";
 import { wrapText } from "./text-size.ts";
 
@@ -56,6 +57,7 @@ export function readPlan(title: string, plan: ExecutionPlan, effectOf: (operator
 export function readRun(state: WorkflowState): PlanModel {
   const asked = new Set(state.gates.filter(isOpenGate).map(({ step_id }) => step_id));
   const planned = new Map(state.plan?.steps.map((step) => [step.step_id, step]));
+  const known = new Set(state.steps.map(({ step_id }) => step_id));
   const nodes = state.steps.map((view) => {
     const step = planned.get(view.step_id);
     const stands = view.phase === null ? view.state : `${view.state}: ${view.phase.replaceAll("_", " ")}`;
@@ -64,7 +66,8 @@ export function readRun(state: WorkflowState): PlanModel {
     const asking = state.gates.filter(({ step_id }) => step_id === view.step_id);
     const declared = step === undefined ? [] : declaredGate(step);
     const gates = asking.length === 0 ? declared : asking.flatMap(linesOfGate);
-    return nodeOf(view, { about: [stands, ...about, ...linesOfView(view)], gates, mark });
+    const shown = { ...view, depends_on: stepsBefore(view, (id) => known.has(id)) };
+    return nodeOf(shown, { about: [stands, ...about, ...linesOfView(view)], gates, mark });
   });
   return { title: showLine(state.intent.type), subtitle: describeRun(state), nodes };
 }

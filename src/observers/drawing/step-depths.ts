@@ -19,3 +19,17 @@ export function depthsOf(nodes: readonly Dependent[]): ReadonlyMap<string, numbe
   for (const node of nodes) depthOf(node, new Set([node.id]));
   return depths;
 }
+
+/**
+ * Returns the steps that a step of a run follows in a picture: those that it depends on, or for a step that undoes
+ * another one that step, which the id names: `undo:pay`, `undo:pay:2`, `undo:pay:ask`.
+ */
+export function stepsBefore(
+  { step_id, depends_on }: { readonly step_id: string; readonly depends_on: readonly string[] },
+  isKnown: (id: string) => boolean,
+): readonly string[] {
+  if (depends_on.length > 0 || !step_id.startsWith("undo:")) return depends_on;
+  const named = step_id.slice("undo:".length);
+  const undone = [named, named.replace(/:[^:]+$/, "")].find(isKnown);
+  return undone === undefined ? [] : [undone];
+}

@@ -5,7 +5,7 @@
  */
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { StepView } from "../../../src/contract/workflow-state.ts";
-import { depthsOf } from "../../../src/observers/drawing/step-depths.ts";
+import { depthsOf, stepsBefore } from "../../../src/observers/drawing/step-depths.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { isUndo, tellDecided, tellKind } from "../words.ts";
 import { State } from "./marks.tsx";
@@ -35,6 +35,12 @@ function placeSteps(steps: readonly StepView[]): ReadonlyMap<string, Place> {
 const left = ({ column }: Place): number => column * (box.width + box.across);
 const top = ({ row }: Place): number => row * (box.height + box.down);
 
+/** Returns the steps with what they stand below: a step that undoes another one stands below that. */
+function placedSteps(steps: readonly StepView[]): readonly StepView[] {
+  const known = new Set(steps.map(({ step_id }) => step_id));
+  return steps.map((step) => ({ ...step, depends_on: stepsBefore(step, (id) => known.has(id)) }));
+}
+
 interface StepGraphProps {
   readonly steps: readonly StepView[];
   readonly gates: readonly Gate[];
@@ -42,7 +48,8 @@ interface StepGraphProps {
   readonly choose: (stepId: string) => void;
 }
 
-export function StepGraph({ steps, gates, chosen, choose }: StepGraphProps) {
+export function StepGraph({ steps: given, gates, chosen, choose }: StepGraphProps) {
+  const steps = placedSteps(given);
   const places = placeSteps(steps);
   const all = [...places.values()];
   const width = Math.max(0, ...all.map((place) => left(place) + box.width + 2 * box.across));
