@@ -67,7 +67,7 @@ describe("a viewer of one workflow", () => {
       m.type === "@xstate.event" ? [`${m.sourceId} → ${m.sessionId}: ${m.event.type}`] : [],
     );
     expect(arrows).toEqual(
-      expect.arrayContaining([`user:1 → ${workflow_id}/s2: USER_APPROVED`, `t4 → t5: CallQuestion`]),
+      expect.arrayContaining([`user:1 → ${workflow_id}/s2: USER_APPROVED`, `t4 → t5: CALL_QUESTION`]),
     );
   });
 

@@ -66,8 +66,10 @@ export class BusEmitter {
   }
 }
 
-/** Returns the name of a Signal: its command, the schema of its data, or its kind. */
+/** Returns the name of a Signal, written like that of an event: its command, the schema of its data, or its kind. */
 function nameOf({ kind, body }: Signal): string {
-  if (kind === "command") return String(body["action"]);
-  return kind === "data" ? String(body["schema"]) : kind;
+  const name = kind === "command" ? body["action"] : kind === "data" ? body["schema"] : kind;
+  return String(name)
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toUpperCase();
 }
