@@ -6,9 +6,9 @@
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import { extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { findShipped } from "./find-shipped.ts";
 
 /** The reason for which packages cannot be loaded, or for which a server ended before it listened. */
@@ -35,15 +35,15 @@ export interface DevServer {
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-const isSource = import.meta.url.endsWith(".ts");
-const preload = new URL(isSource ? "./dev-preload.ts" : "./dev-preload.js", import.meta.url);
+/** The module that the process loads first. It has the ending of this one: a source, or built. */
+const preload = join(import.meta.dirname, `dev-preload${extname(import.meta.filename)}`);
 
 /** The time in ms that a server has to end before it is killed; its own limits are shorter. */
 const patienceMs = 10_000;
 
 function begin(args: readonly string[]): Child {
   const launcher = findShipped("src/faces/cli/bin.mjs");
-  const given = ["--import", fileURLToPath(preload), launcher, ...args];
+  const given = ["--import", preload, launcher, ...args];
   return spawn(process.execPath, given, { stdio: ["ignore", "pipe", "pipe", "ipc"], detached: true }) as Child;
 }
 
