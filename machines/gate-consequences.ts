@@ -107,7 +107,8 @@ const longestTitle = 200;
 /** Returns the gate with the title of the call after edits: the plan named the step before them. */
 function titleOf(gate: Gate): Gate {
   const left = leftOf(gate);
-  if (left.size === 0) return gate;
+  // A title that the operator presents is made of what the edits left.
+  if (left.size === 0 || gate.planned_title !== undefined) return gate;
   const values = [...left].map(([path, value]) => `${path} ${value === undefined ? "removed" : JSON.stringify(value)}`);
   const asks = gate.kind === "in_doubt" ? "What became of " : "";
   const title = `${asks}${gate.operator}, edited: ${values.join(", ")}`;
@@ -115,7 +116,7 @@ function titleOf(gate: Gate): Gate {
   return {
     ...gate,
     title: fits ? title : `${title.slice(0, longestTitle - 1).toWellFormed()}…`,
-    planned_title: gate.planned_title ?? gate.title,
+    planned_title: gate.title,
   };
 }
 

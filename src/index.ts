@@ -158,6 +158,7 @@ export {
   type RuleSet,
 } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
+export { type FactFormat, PresentedFact } from "./contract/present.ts";
 export { KernelProgress } from "./contract/progress.ts";
 export { QueuePolicy, QueueRate, QueueRequest, QueueStanding, QueueTicket } from "./contract/queue.ts";
 export type { StoredQueueLimits } from "./contract/queue-limits.ts";
@@ -238,6 +239,7 @@ export {
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
 export type * from "./define/growing-steps.ts";
+export type { CapabilityPresent, FactOptions, PresentOptions } from "./define/present.ts";
 export type * from "./define/quiet-steps.ts";
 export { settled } from "./define/quiet-steps.ts";
 export type { ChildDraft, ChildOutcome, ChildOutput, RunBuilder, RunDraft } from "./define/run-step.ts";

@@ -7,6 +7,7 @@ import type { AddedInput } from "./added-input.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import { UiAction } from "./gate.ts";
+import { hostFunction } from "./host-object.ts";
 import { suppliedSchema } from "./host-schema.ts";
 import type { Intent } from "./intent.ts";
 import type { Json } from "./json.ts";
@@ -58,6 +59,8 @@ export const CapabilityPackage = z.strictObject({
   queue: QueuePolicy.optional(),
   /** Whether people may add messages to its workflows, which the plan function finds in `situation.inputs`. */
   takesInput: z.boolean().optional(),
+  /** The presentation of its requests. */
+  present: z.strictObject({ title: hostFunction<(input: never) => unknown>() }).optional(),
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
@@ -168,4 +171,6 @@ export interface CapabilityDefinition<
   readonly queue?: QueuePolicy | undefined;
   /** Whether people may add messages to its workflows. */
   readonly takesInput?: boolean | undefined;
+  /** The presentation of its requests: the title of a run, as a pure function of the input. */
+  readonly present?: { readonly title: (input: unknown) => string } | undefined;
 }

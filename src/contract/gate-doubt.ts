@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { KernelError } from "./error.ts";
+import { JsonObject } from "./json.ts";
 
 /** The record of the call that an in-doubt gate asks about. */
 export const GateDoubt = z.object({
@@ -12,5 +13,10 @@ export const GateDoubt = z.object({
   called_at: z.string().nullable(),
   /** The error that the call threw, or that cut it off; null if the process that made it ended first. */
   error: KernelError.nullable(),
+  /**
+   * The JSON Schema of what the call gives, for a person who states it; null if the process that answers has not
+   * registered the operator. It is computed for readers of the gate.
+   */
+  result_schema: JsonObject.nullable().optional(),
 });
 export type GateDoubt = z.infer<typeof GateDoubt>;

@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import { type GateQuorum, type GateStage, QuorumPart, StageSpec } from "./gate-quorum.ts";
+import { gateConfirms } from "./gate-status.ts";
 import { PrincipalId } from "./ids.ts";
 
 const hundredYears = 100 * 365.25 * 86_400_000;
@@ -109,6 +110,11 @@ export const GateSpec = z
     escalation: z.array(Escalation).max(16).optional(),
     /** Every counted vote must carry the voter's signature. */
     signed: z.boolean().optional(),
+    /**
+     * The care that the console and the command line take before they send an approval: the person is asked to `type`
+     * a word, or for a `second_step`.
+     */
+    confirm: z.enum(gateConfirms).optional(),
   })
   .superRefine((spec, context) => {
     const refuse = (path: string, message: string): void => context.addIssue({ code: "custom", path: [path], message });

@@ -4,6 +4,12 @@ export const gateKinds = ["approval", "in_doubt", "ask"] as const;
 export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;
 export type GateStatus = (typeof gateStatuses)[number];
 
+/** The care that faces take before they send an approval: a typed word, or a second step. */
+export const gateConfirms = ["type", "second_step"] as const;
+
+/** The word that a person types where a gate asks for one. */
+export const confirmWord = "approve";
+
 /** Returns whether a gate may still be decided: open, or suspended until a person does. */
 export const isOpenGate = ({ status }: { readonly status: GateStatus }): boolean =>
   status === "open" || status === "suspended";

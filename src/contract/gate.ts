@@ -15,7 +15,7 @@ import { GateDoubt } from "./gate-doubt.ts";
 import { GateEdit } from "./gate-edit.ts";
 import { GateQuorum, GateStage, QuorumPart } from "./gate-quorum.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
-import { gateKinds, gateStatuses } from "./gate-status.ts";
+import { gateConfirms, gateKinds, gateStatuses } from "./gate-status.ts";
 import { GateDelegation, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { GrantUse } from "./grant-use.ts";
 import { CorrelationId, GateId, OutcomeId, RecordedStepId, TenantId, WorkflowId } from "./ids.ts";
@@ -23,6 +23,7 @@ import { IdempotencyKey, Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
+import { PresentedFact } from "./present.ts";
 
 export { type GateStatus, gateKinds, gateStatuses, isOpenGate } from "./gate-status.ts";
 
@@ -112,10 +113,20 @@ export const Gate = z.object({
   kind: GateKind,
   /** Open, or how it ended. */
   status: z.enum(gateStatuses),
-  /** The step's name; of an edited gate that somebody reads, the operator and the values that the edits left. */
+  /**
+   * The title that the operator presents, or the step's name; of an edited gate without a presented title, the operator
+   * and the values that the edits left.
+   */
   title: z.string(),
-  /** The planned name of the step, if edits changed `title`. No event holds it: it is computed for readers. */
+  /** The planned name of the step, if `title` is another: presented by the operator, or changed by edits. */
   planned_title: z.string().optional(),
+  /** One line that says what the call is, as its operator presents it. */
+  summary: z.string().optional(),
+  /**
+   * The facts that people decide by: as the operator presents them, or of the payload by the titles of its schema. An
+   * event holds only those that the operator presents.
+   */
+  facts: z.array(PresentedFact).readonly().optional(),
   /** The operator that would be called. */
   operator: z.string(),
   /** The sources that ask for the gate, with their reasons. */
@@ -199,6 +210,8 @@ export const Gate = z.object({
   delegation: z.boolean().default(true),
   /** Whether votes need a signature. */
   signed: z.boolean().default(false),
+  /** The care of faces before an approval is sent: to `type` the word `approve`, or a `second_step`. */
+  confirm: z.enum(gateConfirms).optional(),
   /** The round of drafting that the step was in; the fold adds it. A regenerated step is shown anew. */
   draft_version: z.int().optional(),
   /** Digests of the payloads that the gate showed before it was revised, oldest first; the fold adds it. */

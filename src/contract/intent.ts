@@ -151,6 +151,8 @@ export const Intent = z.object({
   constraints: JsonObject,
   context_refs: JsonObject,
   text: z.string().default(""),
+  /** The title that the capability gives the request; absent if it gives none. */
+  title: z.string().optional(),
   source: z.enum(["chat", "api", "webhook"]).default("api"),
   /** Absent where a request began the work. */
   schedule: ScheduleOrigin.optional(),

@@ -10,6 +10,8 @@ import { z } from "zod";
 import { cutText } from "./cut-text.ts";
 import { Gate } from "./gate.ts";
 import type { GateConversation } from "./gate-conversation.ts";
+import type { GateDoubt } from "./gate-doubt.ts";
+import { cutFacts } from "./present.ts";
 
 /** A gate with its long parts cut, as an index keeps it. */
 export const CutGate = Gate.extend({
@@ -56,6 +58,23 @@ export function carryPayloadOnce(gate: ListedGate): ListedGate {
   return isCut ? { ...gate, preview, diff, ...(isLong && { editable: null }), truncated: true } : gate;
 }
 
+type Small = <T, N>(whole: T, without: N) => T | N;
+
+const cutDoubt = ({ result_schema, ...doubt }: GateDoubt, small: Small): GateDoubt => ({
+  ...{ ...doubt, error: small(doubt.error, null) },
+  ...(result_schema !== undefined && { result_schema: small(result_schema, null) }),
+});
+
+/** Returns the summary and the facts of a gate with at most `most` facts, and whether anything of them is cut. */
+function cutPresented({ summary, facts }: Gate, most: number) {
+  const whole = { ...(summary !== undefined && { summary }), ...(facts !== undefined && { facts }) };
+  const members = {
+    ...(summary !== undefined && { summary: cutText(summary, maxPhrase) }),
+    ...(facts !== undefined && { facts: cutFacts(facts, most) }),
+  };
+  return { members, isCut: JSON.stringify(members) !== JSON.stringify(whole) };
+}
+
 /** Returns the gate with the newest `most` entries of each list. */
 function cutGate(gate: Gate | CutGate, most: number): CutGate {
   let truncated = "truncated" in gate && gate.truncated;
@@ -69,11 +88,13 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     if (whole.length > most) truncated = true;
     return whole.slice(-most).map(cut);
   };
-  const small = <T, N>(whole: T, without: N): T | N => {
+  const small: Small = (whole, without) => {
     if (JSON.stringify(whole).length <= maxText) return whole;
     truncated = true;
     return without;
   };
+  const presented = cutPresented(gate, most);
+  if (presented.isCut) truncated = true;
   const { reasons, consequences, ladder, votes } = gate;
   const cut = {
     ...gate,
@@ -103,7 +124,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     ...(gate.added_roles !== undefined && { added_roles: some(gate.added_roles, phrase) }),
     ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),
     ...(gate.revised_from !== undefined && { revised_from: some(gate.revised_from) }),
-    ...(gate.doubt !== undefined && { doubt: { ...gate.doubt, error: small(gate.doubt.error, null) } }),
+    ...(gate.doubt !== undefined && { doubt: cutDoubt(gate.doubt, small) }),
     ...(gate.edits !== undefined && {
       edits: some(gate.edits, ({ changes, comment, ...edit }) => ({
         ...edit,
@@ -115,6 +136,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     ...(gate.denied !== undefined && {
       denied: { ...gate.denied, rule: phrase(gate.denied.rule), reason: phrase(gate.denied.reason) },
     }),
+    ...presented.members,
     ...(gate.planned_title !== undefined && { planned_title: phrase(gate.planned_title) }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),
     ...(gate.seat != null && {

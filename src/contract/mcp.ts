@@ -6,6 +6,7 @@ import { z } from "zod";
 import { GateEdit } from "./gate-edit.ts";
 import { gateKinds } from "./gate-status.ts";
 import { ErrorCategory } from "./kernel-error.ts";
+import { PresentedFact } from "./present.ts";
 import { WorkflowStateName } from "./progress.ts";
 
 /**
@@ -42,6 +43,10 @@ export const McpGate = z.looseObject({
   planned_title: z.string().optional(),
   /** The edits of the gate's payload, with author, instant and changes; oldest first. */
   edits: z.array(GateEdit).optional(),
+  /** One line that says what the call is, as its operator presents it. */
+  summary: z.string().optional(),
+  /** The facts that people decide by, with labels. */
+  facts: z.array(PresentedFact).readonly().optional(),
   operator: z.string(),
   effect: z.string(),
   risk_level: z.string(),

@@ -234,6 +234,8 @@ export interface Operator<I = unknown, O = unknown, N extends string = string> {
   readonly check?: ((question: OperatorQuestion<never>) => unknown) | null;
   /** Estimates what a call with this input uses at most. */
   readonly estimate?: ((input: never) => unknown) | null;
+  /** Presents a call with this input to people: a title, a summary and facts. */
+  readonly present?: ((input: never) => unknown) | null;
   /** The roles that state how a call ended whose end is unknown; by default those that were asked before the call. */
   readonly doubt?: OperatorDoubt;
 }

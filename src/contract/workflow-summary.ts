@@ -33,7 +33,7 @@ export const WorkflowSummary = z
     /** The halts that hold it, or a step of it. */
     held_by: z.array(z.string()).readonly(),
     progress: z.object({ percent: z.int().min(0).max(100) }).readonly(),
-    /** The request's text, or its inputs in short where it came without; one line. */
+    /** The title that the capability gives, the request's text, or its short inputs; one line. */
     title: z.string(),
     /** The principal who requested the work. */
     principal: PrincipalRef.readonly(),
@@ -50,19 +50,27 @@ export type WorkflowSummary = z.infer<typeof WorkflowSummary>;
 export type Listed<T> = readonly T[] & { readonly total?: number };
 
 /** Returns the title of the work in a list: one line of at most `maxTitleChars`. */
-export function titleOf({ text, inputs }: Pick<Intent, "inputs"> & { readonly text?: string | undefined }): string {
-  // A record of an earlier version need not have one.
-  const line = cutToLine(text ?? "", maxTitleChars);
+export function titleOf({ title, text, inputs }: Titled): string {
+  // A record of an earlier version need not have a text.
+  const line = cutToLine(title ?? text ?? "", maxTitleChars);
   return line === "" ? describeInputs(inputs) : line;
 }
 
-/** Describes the inputs that are not lists or records themselves: `order A-7, cents 1999`. */
+type Titled = Pick<Intent, "inputs"> & Partial<Pick<Intent, "title" | "text">>;
+
+/** The longest input that a title names: a longer one is a content, and no name. */
+const longestNamed = 60;
+
+/**
+ * Describes the inputs that are short texts on one line, without those that are empty: `order A-7, shop Berlin`.
+ * Numbers are left out: a title stands in lists that many people read, and an amount may be somebody's pay.
+ */
 function describeInputs(inputs: Intent["inputs"]): string {
   let title = "";
   for (const [name, value] of Object.entries(inputs)) {
-    if (typeof value === "object" || title.length > maxTitleChars) continue;
-    const shown = typeof value === "string" ? value.slice(0, 4 * maxTitleChars) : String(value);
-    title += `${title === "" ? "" : ", "}${name.slice(0, maxTitleChars)} ${shown}`;
+    if (typeof value !== "string" || value.length > longestNamed || /^\s*$|[\r\n]/.test(value)) continue;
+    title += `${title === "" ? "" : ", "}${name.slice(0, longestNamed)} ${value}`;
+    if (title.length > maxTitleChars) break;
   }
   return cutToLine(title, maxTitleChars);
 }

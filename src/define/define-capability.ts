@@ -21,6 +21,7 @@ import type { QueuePolicy } from "../contract/queue.ts";
 import { readWith } from "../contract/schema-reading.ts";
 import type { PackageLimits } from "../contract/token.ts";
 import { type GrowingBuilders, growingBuilders } from "./growing-steps.ts";
+import type { CapabilityPresent } from "./present.ts";
 import { type QuietBuilders, quietBuilders } from "./quiet-steps.ts";
 import { sampleInputs } from "./sample-inputs.ts";
 import { type CallBuilder, type StepBuilder, stepBuildersOf } from "./step-builder.ts";
@@ -72,6 +73,8 @@ export interface CapabilityOptions<
   readonly queue?: z.input<typeof QueuePolicy>;
   /** Whether people may add messages to its workflows, which the plan function finds in `situation.inputs`. */
   readonly takesInput?: boolean;
+  /** The presentation of its requests: the title of a run in lists, in place of the request's text or its inputs. */
+  readonly present?: CapabilityPresent<z.output<I>>;
 }
 
 /** A plan, or a function that makes one: of steps that `step` builds, or of plain ones. */

@@ -21,6 +21,7 @@ import {
 import { readStably } from "../contract/schema-reading.ts";
 import type { StepStatus } from "../contract/step.ts";
 import type { ToolClient } from "../contract/tool.ts";
+import { type PresentOptions, PresentShape, presenterOf } from "./present.ts";
 import { sampleInputs } from "./sample-inputs.ts";
 
 /** An operator as a host writes it: metadata in camelCase options, schemas, and the function that does the work. */
@@ -95,6 +96,11 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
    * `estimatedCost` and `resources.tokens`. A pure function, which is asked once before the call.
    */
   readonly estimate?: (input: z.output<I>) => CallEstimate;
+  /**
+   * The presentation of a call to the people who decide on it: a title, one line and facts with labels, which gates,
+   * lists and messages show. Without it they show the members of the input by the titles of its schema.
+   */
+  readonly present?: PresentOptions<z.output<I>>;
 }
 
 const validationRef = moduleRef(0, "validation", "define");
@@ -129,6 +135,7 @@ export const operatorShape = {
   preview: fn.optional(),
   check: fn.optional(),
   estimate: fn.optional(),
+  present: PresentShape.optional(),
 } satisfies ShapeOf<OperatorOptions<z.ZodType, z.ZodType>>;
 const OperatorShape = z.strictObject(operatorShape);
 
@@ -156,10 +163,11 @@ export function defineOperator<
     preview: _preview,
     check: _check,
     estimate: _estimate,
+    present: _present,
     doubt,
     ...metadataOptions
   } = rest;
-  const { input, output, run, preview, check, estimate } = options;
+  const { input, output, run, preview, check, estimate, present } = options;
   requireReliable(options.name, input);
   const metadata = normalizeMetadata<N>({
     ...metadataOptions,
@@ -178,6 +186,7 @@ export function defineOperator<
     preview: (preview as Operator["preview"]) ?? null,
     check: (check as Operator["check"]) ?? null,
     estimate: (estimate as Operator["estimate"]) ?? null,
+    present: present === undefined ? null : (presenterOf(present) as Operator["present"]),
     ...(doubt === undefined ? {} : { doubt: deepFreeze(doubt) }),
   });
 }
@@ -207,7 +216,10 @@ function nameIn(kind: string, options: unknown): string {
 
 /** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (OPR-06). */
 export interface ToolOptions
-  extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "check" | "estimate" | "kind" | "input"> {
+  extends Omit<
+    OperatorOptions<z.ZodType, z.ZodType>,
+    "run" | "preview" | "check" | "estimate" | "present" | "kind" | "input"
+  > {
   /** The tool's name at its server. */
   readonly tool: string;
   /** Calls the tool; `mcpOperators` brings one. */
@@ -218,7 +230,15 @@ export interface ToolOptions
   readonly inputSchema?: JsonObject | null;
 }
 
-const { run: _run, preview: _preview, check: _check, estimate: _estimate, kind: _kind, ...sharedShape } = operatorShape;
+const {
+  run: _run,
+  preview: _preview,
+  check: _check,
+  estimate: _estimate,
+  present: _present,
+  kind: _kind,
+  ...sharedShape
+} = operatorShape;
 const ToolShape = z.strictObject({
   ...sharedShape,
   input: suppliedSchema.optional(),
@@ -263,6 +283,7 @@ export function closeOperator(given: Operator): Operator {
     preview: given.preview?.bind(given) ?? null,
     check: given.check?.bind(given) ?? null,
     estimate: given.estimate?.bind(given) ?? null,
+    present: given.present?.bind(given) ?? null,
     ...(given.doubt === undefined ? {} : { doubt: deepFreeze({ roles: [...given.doubt.roles] }) }),
   });
 }
@@ -276,6 +297,7 @@ const OperatorObject = hostObject<Operator>({
   preview: fn.nullish(),
   check: fn.nullish(),
   estimate: fn.nullish(),
+  present: fn.nullish(),
   doubt: OperatorDoubt.optional(),
 });
 

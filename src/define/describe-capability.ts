@@ -51,6 +51,9 @@ function describeOperator(operator: Operator): OperatorView {
 /** Returns the JSON Schema of what may be edited of an operator's call: its input. A tool brings its own schema. */
 export const inputSchemaOf = ({ input, tool }: Operator): JsonObject => tool?.inputSchema ?? schemaOf(input, "input");
 
+/** Returns the JSON Schema of what an operator's call gives. */
+export const outputSchemaOf = ({ output }: Operator): JsonObject => schemaOf(output, "output");
+
 /** Returns the JSON Schema of what may be edited of an outcome; null for a type that the package does not define. */
 export function outcomeSchemaOf({ outcomes }: CapabilityDefinition, type: string): JsonObject | null {
   const schema = Object.hasOwn(outcomes, type) ? outcomes[type] : undefined;

@@ -10,17 +10,33 @@ import { type Gate, type GateEditable, isOpenGate } from "../contract/gate.ts";
 import type { GateSeat } from "../contract/gate-vote.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
-import { inputSchemaOf, outcomeSchemaOf } from "../define/describe-capability.ts";
+import { inputSchemaOf, outcomeSchemaOf, outputSchemaOf } from "../define/describe-capability.ts";
 import type { Registry } from "../engine/actors/registry.ts";
+import { defaultFacts } from "../protocol/present-facts.ts";
 
 type PackageLookup = Pick<Registry, "findOperator" | "capabilities">;
 
 /** Completes a gate. A gate that is no longer open has nothing to edit. */
 export function completeGate(gate: Gate, known: PackageLookup): Gate {
-  const shown = foretell(gate);
+  const shown = withFacts(withResultSchema(foretell(gate), known), known);
   const { editable = null } = shown;
   if (editable === null || !isOpenGate(shown)) return { ...shown, editable: null };
   return { ...shown, editable: { ...editable, value: editableValue(shown), schema: schemaOf(shown, editable, known) } };
+}
+
+/** Adds the schema of the result that a person may state to a gate about a call in doubt. */
+function withResultSchema(gate: Gate, known: PackageLookup): Gate {
+  if (gate.doubt === undefined || !isOpenGate(gate)) return gate;
+  const operator = known.findOperator(gate.operator);
+  return { ...gate, doubt: { ...gate.doubt, result_schema: operator === null ? null : outputSchemaOf(operator) } };
+}
+
+/** Adds the facts of the payload by the titles of its schema to a gate whose operator presents none. */
+function withFacts(gate: Gate, known: PackageLookup): Gate {
+  if (gate.facts !== undefined) return gate;
+  const operator = gate.kind === "ask" ? null : known.findOperator(gate.operator);
+  const facts = defaultFacts(gate, operator === null ? null : inputSchemaOf(operator));
+  return facts.length === 0 ? gate : { ...gate, facts };
 }
 
 /** Describes a reader's seat at a gate; null if the read has no particular reader. */

@@ -7,6 +7,7 @@
  */
 import type { Gate, GateReason } from "../contract/gate.ts";
 import type { GateQuorum } from "../contract/gate-quorum.ts";
+import { confirmWord } from "../contract/gate-status.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor, describeEdits, listExcluded } from "./describe-edits.ts";
 import { describeParts, describeStages } from "./describe-parts.ts";
@@ -14,13 +15,15 @@ import { doubtWords } from "./doubt-words.ts";
 import { tellExpiry } from "./expiry-words.ts";
 import { failureLines, hasAnswered } from "./failure-lines.ts";
 import { describeShown, fieldsOf, formOfGate } from "./form-fields.ts";
+import { tellStanding } from "./gate-standing.ts";
 import { namePrincipal } from "./name-principal.ts";
 import { namedTargets } from "./named-targets.ts";
+import { defaultFacts, tellFact } from "./present-facts.ts";
 import { showLine } from "./visible-text.ts";
 
 /** One fact about a gate. */
 export interface GateFact {
-  /** At most 9 characters, except for facts of edits. */
+  /** At most 9 characters, except for facts of edits and of the call. */
   readonly name: string;
   readonly text: string;
   /** An instant (ISO 8601) before the text; a renderer may show the time until then. */
@@ -29,6 +32,8 @@ export interface GateFact {
 
 export type GateSectionId =
   | "edits"
+  | "standing"
+  | "facts"
   | "why"
   | "what"
   | "doubt"
@@ -56,6 +61,8 @@ export interface GateSection {
 export function describeGate(gate: Gate): readonly GateSection[] {
   const sections: readonly GateSection[] = [
     { id: "edits", title: "Edited", facts: editFacts(gate), text: editText(gate) },
+    factSection("standing", "State", [fact("state", tellStanding(gate))]),
+    factSection("facts", "Facts", presentedFacts(gate)),
     factSection("why", "Why a person is asked", [...gate.reasons.map(reasonFact), ...denialFacts(gate)]),
     factSection("what", whatTitle[gate.kind], whatFacts(gate)),
     factSection("doubt", "What is known of the call", doubtFacts(gate)),
@@ -104,6 +111,12 @@ const textSection = (id: GateSectionId, title: string, text: string): GateSectio
 });
 const reasonFact = (reason: GateReason): GateFact => fact("asked by", describeReason(reason));
 
+/** Returns what the gate says of the call for people, under labels of the operator's own. */
+const presentedFacts = (gate: Gate): readonly GateFact[] => [
+  ...each("summary", gate.summary === undefined ? [] : [gate.summary]),
+  ...(gate.facts ?? defaultFacts(gate, null)).map((one) => fact(one.label, tellFact(one))),
+];
+
 /** Returns the denial of policy, which says why approvals are refused. */
 const denialFacts = ({ denied }: Gate): readonly GateFact[] =>
   denied === undefined
@@ -120,7 +133,7 @@ function editFacts({ edits = [], planned_title }: Gate): readonly GateFact[] {
     ...each("from, to", edit.changes.map(describeChange)),
     ...each("edited", describeComment(edit)),
   ]);
-  return [...changes, ...each("planned as", planned_title === undefined ? [] : [planned_title])];
+  return [...changes, ...each("planned as", edits.length === 0 || planned_title === undefined ? [] : [planned_title])];
 }
 
 function editText(gate: Gate): string | null {
@@ -189,10 +202,16 @@ function whoFacts(gate: Gate): readonly GateFact[] {
     ...each("takes", takes),
     ...each("missing", missing),
     ...each("not by", excluded),
+    ...each("confirm", gate.confirm === undefined ? [] : [confirmWords[gate.confirm]]),
     ...each("signed", signed ? ["every vote that counts"] : []),
     ...each("lent", lent),
   ];
 }
+
+const confirmWords = {
+  type: `an approval takes the typed word “${confirmWord}”`,
+  second_step: "an approval takes a second step",
+} as const;
 
 const describeQuorum = ({ approvals, rejections, of }: GateQuorum): string =>
   `${approvals} to approve${of === undefined ? "" : ` (${describeParts(of)})`}, ${rejections} to reject`;

@@ -29,6 +29,22 @@ export function formOfGate({ kind, payload }: Pick<Gate, "kind" | "payload">): A
   return (payload as unknown as { readonly form: AnswerForm }).form;
 }
 
+const plainTypes: readonly unknown[] = ["string", "number", "integer", "boolean"];
+const isPlain = (field: Json | undefined): boolean => plainTypes.includes((field as JsonObject | undefined)?.["type"]);
+const isField = (field: Json): boolean => isPlain(field) || isPlainList(field as JsonObject);
+const isPlainList = ({ type, items }: JsonObject): boolean => type === "array" && isPlain(items as Json | undefined);
+
+/**
+ * Returns a JSON Schema as a form, if it is an object whose members are texts, numbers, choices, yes and no, or lists;
+ * null for any other, whose values are typed as JSON.
+ */
+export function formOfSchema(schema: JsonObject | null | undefined): AnswerForm | null {
+  const { type, properties } = (schema ?? {}) as { readonly type?: Json; readonly properties?: JsonObject };
+  const fields = Object.values(properties ?? {}) as readonly Json[];
+  if (type !== "object" || fields.length === 0) return null;
+  return fields.every(isField) ? (schema as unknown as AnswerForm) : null;
+}
+
 /** Returns the fields of a form, in its order. */
 export function fieldsOf({ properties, required = [] }: AnswerForm): readonly ShownField[] {
   return Object.entries(properties).map(([name, field]) => ({

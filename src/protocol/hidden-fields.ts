@@ -6,6 +6,7 @@
  * 2.  A preview that begins with the payload itself, on lines of its own, hides nothing.
  */
 import type { Json } from "../contract/json.ts";
+import type { PresentedFact } from "../contract/present.ts";
 
 export interface HiddenField {
   /** The path, such as `to[0].address`; `payload` if the payload is one value. */
@@ -26,6 +27,30 @@ export function listHiddenFields(payload: Json, preview: string): readonly Hidde
     return false;
   });
 }
+
+/**
+ * Lists the fields that neither the facts nor the preview show, in the payload's order. A preview that is the payload
+ * itself counts as not shown: a page may leave it behind a fold. Each value of a fact shows one field.
+ */
+export function listOtherFields(
+  payload: Json,
+  { facts, preview }: { readonly facts: readonly Pick<PresentedFact, "value">[]; readonly preview: string },
+): readonly HiddenField[] {
+  const shown = facts.flatMap(({ value }) => (Array.isArray(value) ? value : [value]));
+  const isPayload = saysPayload(preview, payload);
+  return leavesOf(payload, "").filter(({ value }) => {
+    const at = shown.findIndex((one) => one === value || one === tellValue(value));
+    if (at >= 0) shown.splice(at, 1);
+    return at < 0 && (isPayload || !isInPreview(value, preview));
+  });
+}
+
+/** Returns a value as a fact without a format shows it. */
+const tellValue = (value: Json): string | null => {
+  if (value === null || value === "" || (typeof value === "object" && Object.keys(value).length === 0)) return "none";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "number" ? String(value) : null;
+};
 
 /** Returns whether a preview is the payload, or begins with all of it: `1` does not begin `12 cents`. */
 export const saysPayload = (preview: string, payload: Json): boolean =>

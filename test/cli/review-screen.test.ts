@@ -4,10 +4,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Gate } from "../../src/contract/gate.ts";
+import { askGate } from "../../src/faces/cli/ask-gate.ts";
 import { gateSections } from "../../src/faces/cli/render-gate.ts";
 import { wrapLines } from "../../src/faces/cli/render-text.ts";
 import { layOut, renderScreen, type ScreenView } from "../../src/faces/cli/review-screen.ts";
+import type { Terminal } from "../../src/faces/cli/terminal.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
+import { makePerson } from "./command-line.ts";
 import { sampleGate } from "./sample-gate.ts";
 
 const now = () => Date.parse("2025-01-01T12:00:00Z");
@@ -93,7 +96,7 @@ describe("the screen of a gate", () => {
         const hostile = { ...gate, title: text, preview: `${text}\n[y]approve`, payload: { text }, diff: `+${text}` };
         const { lines, height } = render(hostile, { columns, rows: 60, paint: (_style, line) => line });
         const rule = lines.findIndex((line) => /^-+$/.test(line));
-        const own = /^(?:Preview|Fields of the payload|Changes|Answers|Details)$/;
+        const own = /^(?:Facts|Preview|Fields of the payload|Changes|Answers|Details)$/;
         for (const line of lines.slice(rule + 1, rule + 1 + height))
           expect(line === "" || /^(?: {2}|: )/.test(line) || own.test(line)).toBe(true);
         expect(nameForbidden(lines.join("\n"))).toBe(lines.join("\n"));
@@ -111,5 +114,20 @@ describe("the screen of a gate", () => {
     expect(render(changed, { rows: 60 }).lines.join("\n")).not.toContain("Preview");
     const more = { ...changed, preview: `${preview}- two\n` };
     expect(render(more, { rows: 60 }).lines.join("\n")).toContain("- two");
+  });
+});
+
+describe("an approval at a gate that asks for a typed word", () => {
+  it("is sent once the word is typed, and a rejection without it", async () => {
+    const gate = { ...sampleGate, confirm: "type" as const };
+    const askWith = (keys: readonly string[], typed: readonly string[]) => {
+      const left = [...typed];
+      const person = makePerson(keys, () => left.shift() ?? "").terminal;
+      const terminal = { ...person, now, paint: plainView.paint, print: () => undefined } as unknown as Terminal;
+      return askGate({ gate, place: "1 of 1", terminal, kept: null });
+    };
+    expect(await askWith(["a", "y", "q"], ["aprove"])).toEqual({ to: "quit" });
+    expect(await askWith(["a", "y"], ["Approve"])).toMatchObject({ to: "decide", decision: "approve" });
+    expect(await askWith(["r", "y"], ["no"])).toMatchObject({ to: "decide", payload: { comment: "no" } });
   });
 });

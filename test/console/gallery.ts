@@ -34,7 +34,7 @@ export async function openGallery(): Promise<Gallery> {
   await site.kernel.settled(ended);
   const views = [
     ["inbox", "/#/", ".item"],
-    ["gate", hashOf(waiting, "/g/gate-publish"), ".answers"],
+    ["gate", hashOf(waiting, "/g/gate-publish"), ".around"],
     ["decided gate", hashOf(ended, "/g/gate-publish"), "#decided"],
     ["run", hashOf(waiting), ".chart-state.lit"],
     ["run before", hashOf(ended, "?at=12"), ".chart-state.lit"],

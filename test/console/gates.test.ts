@@ -1,6 +1,7 @@
 /** Gates of other kinds: in doubt, signed, lent, many at once; and what a what-if and a proof say on the page. */
 import { exportJWK, generateKeyPair } from "jose";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { counted, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";
 import { ann, bo, hashOf, openSite, type Site } from "./site.ts";
 
@@ -26,7 +27,7 @@ describe("a gate", () => {
     await page.getByText("was called, and nobody knows whether it happened").waitFor();
     await page.goto(site.url + hashOf(id, `/g/${gate?.gate_id}`));
     await page.getByText("user ann asked for work that called Note.Send").waitFor();
-    await page.getByRole("heading", { name: "Exactly this was sent" }).waitFor();
+    await page.getByRole("heading", { name: "What was sent" }).waitFor();
     await page.getByText("TypeError: fetch failed", { exact: true }).waitFor();
     await page
       .getByText("caused by: Error (ECONNRESET): connection reset by ‹U+202E RIGHT-TO-LEFT OVERRIDE›peer")
@@ -53,6 +54,32 @@ describe("a gate", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("of a call in doubt asks for its result by the form of the operator, and says what came of it", async () => {
+    const output = z.object({ transfer_id: z.string(), paid: z.boolean() });
+    const pay = counted("Bank.Pay", { effect: "final_write", policyTags: [], output }, () => {
+      throw new Error("connection reset");
+    });
+    const capability = story([pay], [step("pay", pay)]);
+    await using site = await openSite({ kernel: { capabilities: [capability], defaultPolicies: false } });
+    const id = await begin(site);
+    const [gate] = await site.kernel.gates({ workflow_id: id }, ann);
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.goto(site.url + hashOf(id, `/g/${gate?.gate_id}`));
+    await page.getByRole("group", { name: /^What it gave/ }).waitFor();
+    const happened = page.getByRole("button", { name: "It happened", exact: true });
+    await page.getByLabel("paid", { exact: true }).selectOption("yes");
+    await happened.press("Enter");
+    await page.getByText("transfer_id is required").waitFor();
+    await page.getByLabel("transfer_id", { exact: true }).fill("T-17");
+    await happened.press("Enter");
+    await page.getByRole("heading", { name: "What came of it" }).waitFor();
+    await page.getByText('{"transfer_id":"T-17","paid":true}').waitFor();
+    await page.getByText(/^It happened by user ann at/).waitFor();
+    expect(await page.getByText(/would now run|if nobody decides/).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
   it("that wants signatures has no buttons, and tells the command that signs what is shown", async () => {
     const { publicKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
     const key = await exportJWK(publicKey);
@@ -76,6 +103,8 @@ describe("a gate", () => {
     await lender.page.getByText("Let somebody else decide for me").press("Enter");
     await lender.page.getByLabel("Who (their user id)").fill("bo");
     await lender.page.getByRole("button", { name: "Lend my seat" }).press("Enter");
+    await lender.page.getByText("This gate names no user bo, and nobody checks that there is one.").waitFor();
+    await lender.page.getByRole("button", { name: "Lend it to this id" }).press("Enter");
     await lender.page.getByText("Your seat is lent.").first().waitFor();
     await using borrower = await site.enter(bo);
     await borrower.page.getByText("1 decision waits for you.").waitFor();

@@ -66,7 +66,7 @@ describe("text from outside", () => {
       expect([address, await page.locator("a[href*='evil']").count()]).toEqual([address, 0]);
     }
     await page.goto(site.url + hashOf(id, "/g/gate-send"));
-    await page.locator("pre", { hasText: "<img src=x onerror=alert(1)>" }).first().waitFor();
+    await page.locator(".facts dd", { hasText: "<img src=x onerror=alert(1)>" }).first().waitFor();
     await page.getByRole("textbox", { name: /^Comment/ }).fill(markup);
     await page.getByRole("button", { name: "Reject", exact: true }).press("Enter");
     await page.locator("blockquote", { hasText: "<script>alert(1)</script>" }).waitFor();

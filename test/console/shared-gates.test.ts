@@ -41,6 +41,36 @@ describe("a gate that several people decide", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("shows the facts that its operator presents, then the rest of the payload, the JSON behind a fold", async () => {
+    const facts = [
+      { label: "Amount", value: "amount_eur", format: "money" as const, currency: "EUR" },
+      { label: "Note", value: () => "# Why\nIt is *due*.", format: "markdown" as const },
+    ];
+    const present = { title: () => "Pay Miller", summary: () => "the invoice of May", facts };
+    const pay = counted("Bank.Pay", { effect: "write_draft", present });
+    const params = { to: "Miller", amount_eur: 61_000, iban: "DE02 1203" };
+    const steps = [step("pay", pay, { name: "Pay", gate: { reason: "two of three" }, params })];
+    await using site = await openSite({ kernel: { capabilities: [story([pay], steps)] } });
+    const id = await begin(site);
+    await using visitor = await site.enter(bo);
+    const { page, complaints } = visitor;
+    await page.goto(site.url + hashOf(id, "/g/gate-pay"));
+    await page.getByRole("heading", { name: "Pay Miller" }).waitFor();
+    await page.getByText("the invoice of May").waitFor();
+    const shown = await page.locator(".content .card").first().locator("dt, dd, h3").allTextContents();
+    const [exact, button] = ["Also in the payload", "Show the exact text"];
+    expect(shown).toEqual([
+      ...["Amount", "61,000.00 EUR", "Note", `WhyIt is due.${button}`],
+      ...[exact, "To", "Miller", "Iban", "DE02 1203"],
+    ]);
+    await page.getByRole("button", { name: button }).press("Enter");
+    await page.getByText("It is *due*.").waitFor();
+    expect(await page.getByText('"iban": "DE02 1203"').isVisible()).toBe(false);
+    await page.getByText("Exactly this will run").click();
+    await page.getByText('"iban": "DE02 1203"').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it("says that an answer is one vote, and waits no longer for who gave it", async () => {
     await using site = await openSite({ kernel: { capabilities: [paying()] } });
     const id = await begin(site);
@@ -51,6 +81,9 @@ describe("a gate that several people decide", () => {
     await page.getByText("One vote: 1 of 2 approvals are then given").waitFor();
     await page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
     await page.getByText("Your seat has voted to approve already: this adds no vote.").waitFor();
+    await page
+      .getByText(/^1 of 2 approvals: user bo approved at .*It waits for 1 more approval by cy or dana\.$/)
+      .waitFor();
     for (const name of ["Approve", "Reject"])
       expect(await page.getByRole("button", { name, exact: true }).isDisabled()).toBe(true);
     await page.goto(`${site.url}/#/`);

@@ -57,7 +57,7 @@ describe("by keyboard alone", () => {
     await heading(page, "publish").waitFor();
     await page.locator("h1:focus").waitFor();
     const { payload_digest } = await site.kernel.gate(id, "gate-publish");
-    await page.locator(".bound", { hasText: payload_digest }).waitFor();
+    await page.locator(".bound", { hasText: payload_digest }).waitFor({ state: "attached" });
     await press(page, "button", "Approve");
     await heading(page, "Approved. The work goes on.").waitFor();
     await press(page, "link", "See the run");
@@ -129,7 +129,7 @@ describe("by keyboard alone", () => {
     const { page } = visitor;
     await page.goto(site.url + hashOf(id, "/g/gate-publish"));
     await page.getByText("Change something first").press("Enter");
-    await tabTo(page, "textbox", "text");
+    await tabTo(page, "textbox", "Text");
     await page.keyboard.press("ControlOrMeta+A");
     await page.keyboard.insertText("a \u202ebetter note");
     await page.getByText("+text: a ‹U+202E RIGHT-TO-LEFT OVERRIDE›better note").waitFor();

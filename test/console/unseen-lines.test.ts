@@ -13,6 +13,29 @@ async function openLong(preview: number, changes: number): Promise<{ readonly si
   return { site, id };
 }
 
+describe("an approval at a gate that asks for care", () => {
+  it("is sent once the word is typed, and a rejection at once", async () => {
+    const { capability } = publishing({ gate: { confirm: "type" } });
+    await using site = await openSite({ kernel: { capabilities: [capability] } });
+    const { workflow_id: id } = await site.kernel.submit({ ...ann, intent_hint: { intent_type: intent } });
+    await site.kernel.settled(id);
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.goto(site.url + hashOf(id, "/g/gate-publish"));
+    await page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
+    await page.getByText("This gate asks for a second step.").waitFor();
+    const sure = page.getByRole("button", { name: "Approve, I am sure" });
+    expect(await sure.isDisabled()).toBe(true);
+    await page.getByLabel("Type approve to go on").fill("aprove");
+    await page.getByLabel("Type approve to go on").press("Enter");
+    expect((await site.kernel.workflow(id)).state).toBe("waiting_for_user");
+    await page.getByLabel("Type approve to go on").fill("Approve");
+    await sure.press("Enter");
+    await page.getByRole("heading", { name: "Approved. The work goes on." }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
 describe("an approval with lines that were not shown", () => {
   it("counts only after a second confirmation that names how many lines there are", async () => {
     const { site, id } = await openLong(6000, 305);

@@ -15,6 +15,8 @@ const person = fc.record({ type: fc.string({ minLength: 1, maxLength: 64 }), id:
 const drawn: fc.Arbitrary<Partial<Gate>> = fc.record(
   {
     title: long,
+    summary: long,
+    facts: many(fc.record({ label: long, format: fc.constant("text" as const), value: fc.oneof(long, many(long)) })),
     preview: long,
     diff: fc.option(long),
     payload: fc.jsonValue() as fc.Arbitrary<Json>,
@@ -80,7 +82,9 @@ describe("a title", () => {
       ),
     );
     expect(titleOf({ text: " Pay\n the  refund ", inputs: {} })).toBe("Pay the refund");
-    expect(titleOf({ text: "", inputs: { order: "A-7", lines: [1], cents: 1999 } })).toBe("order A-7, cents 1999");
+    const inputs = { order: "A-7", note: "", pay: 1999, body: "x".repeat(61), list: [1], shop: "Berlin" };
+    expect(titleOf({ text: "", inputs })).toBe("order A-7, shop Berlin");
+    expect(titleOf({ title: "Refund of A-7", text: "please", inputs })).toBe("Refund of A-7");
   });
 
   it("never ends in half a character", () => {

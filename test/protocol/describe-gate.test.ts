@@ -6,6 +6,7 @@ import { renderGate } from "../../src/faces/cli/render-gate.ts";
 import { renderGate as renderMcpGate } from "../../src/faces/mcp/describe-workflow.ts";
 import { describeNotice } from "../../src/observers/notifiers/describe-notice.ts";
 import { describeGate, factsWithout, type GateSectionId } from "../../src/protocol/describe-gate.ts";
+import { tellStanding } from "../../src/protocol/gate-standing.ts";
 import { sampleGate } from "../cli/sample-gate.ts";
 
 const ann = { type: "user", id: "ann" } as const;
@@ -26,6 +27,7 @@ const fullGate: Gate = Gate.parse({
   quorum: { approvals: 2, rejections: 1 },
   separation: true,
   signed: true,
+  confirm: "type",
   requester: { type: "user", id: "bob" },
   delegations: [{ from: ann, to: { type: "user", id: "cat" }, expires_at: "2025-01-03T00:00:00.000Z" }],
   due_at: "2025-01-02T00:00:00.000Z",
@@ -64,7 +66,7 @@ const faces: readonly (readonly [string, string, readonly GateSectionId[]])[] = 
     describeNotice(notice, telling)
       .facts.map(([name, value]) => `${name}: ${value}`)
       .join("\n"),
-    ["votes", "effects"],
+    ["standing", "votes", "effects"],
   ],
 ];
 
@@ -73,7 +75,7 @@ describe("the description of a gate", () => {
 
   it("has every section for a gate that says something in each", () => {
     expect(sections.map(({ id }) => id)).toEqual([
-      ...["edits", "why", "what", "doubt", "cost", "who", "votes", "due", "decision"],
+      ...["edits", "standing", "facts", "why", "what", "doubt", "cost", "who", "votes", "due", "decision"],
       ...["preview", "changes", "payload", "effects", "bound"],
     ]);
   });
@@ -91,6 +93,49 @@ describe("the description of a gate", () => {
 
   it("leaves out a section that would say nothing", () => {
     const ids = describeGate({ ...sampleGate, diff: null }).map(({ id }) => id);
-    expect(ids).toEqual(["why", "what", "cost", "who", "preview", "payload", "effects", "bound"]);
+    expect(ids).toEqual(["standing", "facts", "why", "what", "cost", "who", "preview", "payload", "effects", "bound"]);
+  });
+});
+
+const at = "2025-01-01T10:14:00Z";
+const quorum = { approvals: 2, rejections: 2 };
+const voteOf = (id: string, more: object = {}) => ({
+  ...{ decision: "approve" as const, principal: { type: "user", id }, role: "user", on_behalf_of: null },
+  ...{ advisory: false, at, payload_digest: digest, signature: null, comment: null },
+  ...more,
+});
+const standing = (more: Partial<Gate>): string => tellStanding({ ...sampleGate, ...more }, () => "10:14");
+
+describe("the standing of a gate", () => {
+  it("says the votes that are given, and whom it still waits for", () => {
+    expect(standing({})).toBe("It waits for a decision by anybody who may approve.");
+    expect(standing({ roles: ["finance"], quorum })).toBe("It waits for 2 approvals by finance.");
+    const votes = [voteOf("dana"), voteOf("eve", { advisory: true }), voteOf("bo", { decision: "reject" })];
+    const approvers = ["dana", "bo", "cy", "ann"].map((id) => ({ id }));
+    const requester = { type: "user", id: "ann" };
+    expect(standing({ quorum, votes, approvers, separation: true, requester })).toBe(
+      "1 of 2 approvals: user dana approved at 10:14; 1 of 2 rejections: user bo rejected at 10:14. " +
+        "It waits for 1 more approval by cy.",
+    );
+    const missing = [{ role: "finance", approvals: 1 }];
+    expect(standing({ quorum, votes: [voteOf("dana", { part: "risk" })], missing })).toBe(
+      "1 of 2 approvals: user dana approved at 10:14. It waits for 1 of finance.",
+    );
+  });
+
+  it("counts the votes of the present stage alone, and says its end once it is decided", () => {
+    const stage = { roles: ["legal"], quorum: { approvals: 1, rejections: 1 } };
+    const votes = [voteOf("dana", { stage: 1 })];
+    expect(standing({ stages: [stage, stage], stage: 2, ...stage, votes })).toBe(
+      "Stage 2 of 2: it waits for an approval by legal.",
+    );
+    const { decision } = fullGate;
+    const carried_by = [{ principal: { type: "user", id: "dana" }, on_behalf_of: null }];
+    expect(standing({ status: "approved", decision: decision && { ...decision, resolution: null, carried_by } })).toBe(
+      "Approved by user ann at 10:14, with user dana, with changes.",
+    );
+    expect(standing({ status: "expired", due_at: at })).toBe(
+      "Nobody decided: its time was over at 10:14, and it ended.",
+    );
   });
 });

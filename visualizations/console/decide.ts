@@ -83,6 +83,7 @@ export function tellAnswer({ status, tally }: GateResponse): string {
     voted: `Your vote counts.${votes}`,
     withdrawn: "Your vote is withdrawn.",
     delegated: "Your seat is lent.",
+    noted: "It is noted.",
     revised: "Your changes made a new version. It waits for a decision on it.",
   } as const;
   return sentences[status];

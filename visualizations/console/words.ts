@@ -109,6 +109,9 @@ const statusWords: Readonly<Record<string, string>> = {
   voided: "no longer needed",
 };
 
+/** Returns whether a gate may still be decided. */
+export const isOpen = ({ status }: Pick<Gate, "status">): boolean => status === "open" || status === "suspended";
+
 /** Returns how a gate was decided, in a sentence without its end. */
 export function tellDecided({ status, decision }: Pick<Gate, "status" | "decision">): string {
   const word = statusWords[status] ?? spaced(status);

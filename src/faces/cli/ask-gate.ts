@@ -9,6 +9,7 @@
  */
 import { InvalidArgumentError } from "commander";
 import type { Gate, GateRequest } from "../../contract/gate.ts";
+import { confirmWord } from "../../contract/gate-status.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { formOfGate } from "../../protocol/form-fields.ts";
 import { namedTargets } from "../../protocol/named-targets.ts";
@@ -96,6 +97,8 @@ const questions: { readonly [A in Act]?: string } = {
  * question. Returns the answer, or a text that says what was wrong with it.
  */
 async function say({ terminal, gate }: Question, { edit: made }: Draft, act: Act): Promise<GateAnswer | string> {
+  if (gate.confirm === "type" && isApproval(act) && !(await isTyped(terminal)))
+    return `Not sent: an approval of this gate takes the word "${confirmWord}".`;
   const form = act === "approve" ? formOfGate(gate) : null;
   if (form !== null) {
     const answer = await askForm(form, terminal);
@@ -119,6 +122,14 @@ async function say({ terminal, gate }: Question, { edit: made }: Draft, act: Act
   } catch (error) {
     return describeWrong(error);
   }
+}
+
+const isApproval = (act: Act): boolean => act === "approve" || act === "done" || act === "retry";
+
+/** Asks for the word by which a person confirms an approval. */
+async function isTyped(terminal: Pick<Terminal, "ask">): Promise<boolean> {
+  const typed = await terminal.ask(`Type ${confirmWord} to send it: `);
+  return typed?.trim().toLowerCase() === confirmWord;
 }
 
 function describeWrong(error: unknown): string {

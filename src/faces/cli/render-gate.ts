@@ -40,6 +40,7 @@ export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly S
   const preview = { title: "Preview", text: showText(gate.preview) };
   return [
     ...editSections(gate),
+    ...factSections(gate),
     ...(shown === "in the changes" ? [] : [preview]),
     ...(hidden === "" ? [] : [{ title: "Fields of the payload", text: hidden }]),
     ...(gate.diff === null ? [] : [describeChanges(gate.diff, shown)]),
@@ -55,6 +56,18 @@ const editSections = (gate: Gate): readonly Section[] =>
   describeGate(gate).flatMap(({ id, title, text }) =>
     id === "edits" && text !== null ? [{ title, text: showText(text) }] : [],
   );
+
+/** Returns the section with the facts that people decide by, with their labels in a column. */
+const factSections = (gate: Gate): readonly Section[] =>
+  describeGate(gate).flatMap(({ id, title, facts }) =>
+    id === "facts" ? [{ title, text: renderColumn(facts.map(({ name, text }) => [name, text])) }] : [],
+  );
+
+function renderColumn(rows: readonly (readonly [name: string, text: string])[]): string {
+  const width = Math.min(28, Math.max(...rows.map(([name]) => showLine(name).length))) + 2;
+  const lines = rows.map(([name, text]) => hangLines(`${name.replace(/\s+/g, " ").padEnd(width)}${text}`, width));
+  return lines.join("\n");
+}
 
 export function renderGate(gate: Gate, { paint, now }: Look, view: GateView = {}): string {
   const opened = `${gate.status}, opened ${describeTime(gate.opened_at, now())}`;
@@ -97,7 +110,7 @@ function describeChanges(diff: string, shown: Shown): Section {
 }
 
 /** The sections that the layout shows separately, outside the facts. */
-const shownApart = ["edits", "effects"] as const;
+const shownApart = ["edits", "facts", "effects"] as const;
 
 const renderFacts = (gate: Gate, now: number): string =>
   renderNames(factsWithout(describeGate(gate), ...shownApart), now);

@@ -17,7 +17,22 @@ export function toMcpGate(gate: Gate): McpGate {
   const reasons = gate.reasons.map(({ source, reason }) => `${source}: ${reason}`);
   const { edits = [], planned_title } = gate;
   const edited = { ...(edits.length > 0 && { edits }), ...(planned_title !== undefined && { planned_title }) };
-  const shown = { ...edited, preview, diff, payload, payload_digest, ...basisOf(gate), editable, consequences, due_at };
+  const presented = {
+    ...(gate.summary !== undefined && { summary: gate.summary }),
+    ...(gate.facts !== undefined && { facts: gate.facts }),
+  };
+  const shown = {
+    ...edited,
+    ...presented,
+    preview,
+    diff,
+    payload,
+    payload_digest,
+    ...basisOf(gate),
+    editable,
+    consequences,
+    due_at,
+  };
   return { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level, reasons, ...shown };
 }
 

@@ -138,7 +138,7 @@ function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<D
 }
 
 /** A message offers no edit, and is old when the next vote comes. */
-const notInMessages = ["edits", "votes", "decision", "effects", "bound"] as const;
+const notInMessages = ["edits", "standing", "votes", "decision", "effects", "bound"] as const;
 
 const pairs = (facts: readonly GateFact[]): Facts => facts.map((fact) => [fact.name, factText(fact)]);
 

@@ -4,9 +4,10 @@ import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { fieldErrorsOf } from "../../contract/field-error.ts";
 import type { Intent } from "../../contract/intent.ts";
-import type { JsonObject } from "../../contract/json.ts";
+import { type JsonObject, toJson } from "../../contract/json.ts";
 import type { NormalizeQuestion } from "../../contract/messages/t1.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { readTitle } from "../../contract/present.ts";
 import { readStably, readWith, type SchemaReading } from "../../contract/schema-reading.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
 import { chooseQueue } from "./choose-queue.ts";
@@ -33,6 +34,7 @@ export function normalizeIntent(registry: Registry, question: NormalizeQuestion)
   const isParsed = regenerated_from !== null || (fork !== undefined && fork.plan !== null);
   const inputs = isParsed ? given : readInputs(capability, given);
   const { principal, scope, constraints, context_refs, source, input } = request;
+  const title = titleOf(capability, inputs);
   const queue = chooseQueue({ capability, inputs, wanted: request.queue, parent });
   return {
     intent_id,
@@ -47,10 +49,23 @@ export function normalizeIntent(registry: Registry, question: NormalizeQuestion)
         ? { document_ids: input.attachments.document_ids, ...context_refs }
         : context_refs,
     text: input.text,
+    ...(title !== undefined && { title }),
     source,
     ...(schedule !== undefined && { schedule }),
     ...(queue !== undefined && { queue }),
   };
+}
+
+/**
+ * Returns the title that the capability gives a request with these inputs. A function that throws, or gives no text,
+ * gives none: a title refuses no request.
+ */
+function titleOf({ present }: CapabilityDefinition, inputs: JsonObject): string | undefined {
+  try {
+    return readTitle(present?.title(toJson(inputs) as never));
+  } catch {
+    return undefined;
+  }
 }
 
 const faults = {

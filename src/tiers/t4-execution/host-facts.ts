@@ -103,12 +103,13 @@ const unlike = <T extends object>(one: T, usual: T, names: readonly (keyof T)[])
 
 function writeOperator(operator: Operator | null, version: string | undefined): Json {
   if (operator === null) return null;
-  const { metadata, check, preview, doubt } = operator;
+  const { metadata, check, preview, present, doubt } = operator;
   return {
     ...(version === undefined && { version: metadata.version }),
     ...unlike(metadata, usualMetadata, readOfMetadata),
     ...(check != null && { check: true }),
     ...(preview !== null && { preview: true }),
+    ...(present != null && { present: true }),
     ...(doubt?.roles !== undefined && { doubt: { roles: doubt.roles } }),
   } as Json;
 }
@@ -117,11 +118,12 @@ const unused = (): null => null;
 
 function readOperator(name: string, version: string | undefined, fact: Json): Operator | null {
   if (fact === null) return null;
-  const { check, preview, doubt, ...metadata } = fact as JsonObject;
+  const { check, preview, present, doubt, ...metadata } = fact as JsonObject;
   return {
     metadata: { ...usualMetadata, name, version, ...metadata },
     check: check === true ? unused : null,
     preview: preview === true ? unused : null,
+    present: present === true ? unused : null,
     ...(doubt !== undefined && { doubt }),
   } as unknown as Operator;
 }

@@ -5,7 +5,7 @@
  *     the form is sent.
  * 2.  Whether an answer follows the form the server says. What was typed stays until it is taken.
  */
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import type { AnswerForm as Form } from "../../../src/contract/answer-form.ts";
 import type { Json, JsonObject } from "../../../src/contract/json.ts";
 import {
@@ -28,16 +28,52 @@ interface AnswerFormProps {
 
 type Texts = Readonly<Record<string, string>>;
 
-export function AnswerForm({ form, isBusy, follows, send }: AnswerFormProps) {
+/** What was typed into the fields of a form, and what is wrong with it. */
+export interface Typing {
+  readonly fields: readonly ShownField[];
+  readonly typed: Signal<Texts>;
+  readonly wrong: Signal<Texts>;
+  /** Reads the fields: an answer, or the name of the first one that cannot be read, whose error then stands with it. */
+  readonly read: () => { readonly answer: JsonObject } | { readonly first: string };
+}
+
+export function useTyping(form: Form): Typing {
   const fields = fieldsOf(form);
   const typed = useSignal<Texts>(Object.fromEntries(fields.map(({ name, field }) => [name, textOf(defaultOf(field))])));
   const wrong = useSignal<Texts>({});
+  const read = () => {
+    const all = fields.map((field) => ({ name: field.name, ...readField(field, typed.value[field.name] ?? "") }));
+    wrong.value = Object.fromEntries(all.flatMap(({ name, problem }) => (problem === null ? [] : [[name, problem]])));
+    const first = all.find(({ problem }) => problem !== null);
+    return first === undefined
+      ? { answer: answerOf(all.map(({ name, value }) => [name, value])) }
+      : { first: first.name };
+  };
+  return { fields, typed, wrong, read };
+}
+
+export const FormFields = ({ fields, typed, wrong }: Typing) => (
+  <>
+    {fields.map((field) => (
+      <Field
+        key={field.name}
+        shown={field}
+        value={typed.value[field.name] ?? ""}
+        problem={wrong.value[field.name] ?? null}
+        set={(text) => {
+          typed.value = { ...typed.value, [field.name]: text };
+        }}
+      />
+    ))}
+  </>
+);
+
+export function AnswerForm({ form, isBusy, follows, send }: AnswerFormProps) {
+  const typing = useTyping(form);
   const submit = (element: HTMLFormElement): void => {
-    const read = fields.map((field) => ({ name: field.name, ...readField(field, typed.value[field.name] ?? "") }));
-    wrong.value = Object.fromEntries(read.flatMap(({ name, problem }) => (problem === null ? [] : [[name, problem]])));
-    const first = read.find(({ problem }) => problem !== null);
-    if (first === undefined) send(answerOf(read.map(({ name, value }) => [name, value])));
-    else (element.elements.namedItem(first.name) as HTMLElement | null)?.focus();
+    const read = typing.read();
+    if ("answer" in read) send(read.answer);
+    else (element.elements.namedItem(read.first) as HTMLElement | null)?.focus();
   };
   return (
     <form
@@ -48,17 +84,7 @@ export function AnswerForm({ form, isBusy, follows, send }: AnswerFormProps) {
         submit(event.currentTarget);
       }}
     >
-      {fields.map((field) => (
-        <Field
-          key={field.name}
-          shown={field}
-          value={typed.value[field.name] ?? ""}
-          problem={wrong.value[field.name] ?? null}
-          set={(text) => {
-            typed.value = { ...typed.value, [field.name]: text };
-          }}
-        />
-      ))}
+      <FormFields {...typing} />
       <p id="if-answered">{showLine(follows)}</p>
       <button type="submit" class="approve" aria-describedby="if-answered" disabled={isBusy}>
         Answer

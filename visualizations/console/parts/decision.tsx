@@ -9,19 +9,18 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Gate } from "../../../src/contract/gate.ts";
-import type { Json, JsonObject } from "../../../src/contract/json.ts";
-import { doubtWords } from "../../../src/protocol/doubt-words.ts";
-import { hasAnswered } from "../../../src/protocol/failure-lines.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
 import { formOfGate } from "../../../src/protocol/form-fields.ts";
-import { showLine } from "../../../src/protocol/visible-text.ts";
 import { announce } from "../announce.ts";
 import { isMe, type Problem } from "../api.ts";
-import { decide, delegate, type GivenDecision, tellAnswer } from "../decide.ts";
-import { now } from "../loaded.tsx";
+import { decide, type GivenDecision, tellAnswer } from "../decide.ts";
 import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
-import { count, tellPerson } from "../words.ts";
+import { tellPerson } from "../words.ts";
 import { AnswerForm } from "./answer-form.tsx";
 import { CommentField } from "./comment-field.tsx";
+import { ConfirmApproval } from "./confirm-approval.tsx";
+import { DelegateForm, LentSeat } from "./delegate-form.tsx";
+import { DoubtButtons } from "./doubt-answers.tsx";
 import { EditForm } from "./edit-form.tsx";
 import { OwnVote } from "./own-vote.tsx";
 import { ProblemNote } from "./problem.tsx";
@@ -77,6 +76,7 @@ export function Decision({ gate, isStale, unseen, recorded, onAnswer }: Decision
         </p>
       )}
       {seat?.for != null && <p class="note">You decide in the place of {tellPerson(seat.for)}.</p>}
+      <LentSeat gate={gate} isBusy={isBusy} say={say} />
       {seat?.may !== false && (
         <Answers gate={gate} isHeld={isStale || isBusy} isBusy={isBusy} unseen={unseen} say={say} />
       )}
@@ -117,9 +117,10 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
     unconfirmed.value = null;
     void say(decide(gate, { comment: comment.value, ...recorded }));
   };
-  // An approval with lines that were not shown counts once its author has confirmed just that.
+  // An approval with lines that were not shown, or at a gate that asks for care, counts once its author confirms it.
+  const needsCare = unseen > 0 || gate.confirm !== undefined;
   const answer = (recorded: GivenDecision) => {
-    if (recorded.decision === "approve" && unseen > 0) unconfirmed.value = recorded;
+    if (recorded.decision === "approve" && needsCare) unconfirmed.value = recorded;
     else send(recorded);
   };
   const mine = gate.votes.find(({ principal }) => isMe(principal));
@@ -132,20 +133,18 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
         Comment <small>(kept in the record)</small>
       </CommentField>
       <Buttons gate={gate} isHeld={isHeld} hasVoted={hasVoted} answer={answer} />
-      {unconfirmed.value !== null && unseen > 0 && (
-        <Unseen
+      {unconfirmed.value !== null && needsCare && (
+        <ConfirmApproval
           recorded={unconfirmed.value}
+          confirm={gate.confirm}
           unseen={unseen}
           isHeld={isHeld}
           send={send}
           giveUp={() => (unconfirmed.value = null)}
         />
       )}
-      <p class="quiet bound">
-        Your answer is bound to exactly what is shown here, by its digest <code>{gate.payload_digest}</code>
-      </p>
       {gate.editable != null && (
-        <More title="Change something first">
+        <More title="Change something first" class="edits">
           <p class="quiet">
             <Line text={gate.consequences.edit} />
           </p>
@@ -178,43 +177,20 @@ function Buttons({ gate, isHeld, hasVoted, answer }: ButtonsProps & { readonly h
   );
 }
 
-interface UnseenProps {
-  readonly recorded: GivenDecision;
-  readonly unseen: number;
-  readonly isHeld: boolean;
-  readonly send: (recorded: GivenDecision) => void;
-  readonly giveUp: () => void;
+interface MoreProps {
+  readonly title: string;
+  readonly class?: string;
+  readonly children: ComponentChildren;
 }
 
-/** The second question before an approval of what was not shown whole. */
-const Unseen = ({ recorded, unseen, isHeld, send, giveUp }: UnseenProps) => (
-  <div class="note wait" role="alert">
-    <p>
-      <strong>
-        {count(unseen, "line")} of this {unseen === 1 ? "was" : "were"} not shown to you yet.
-      </strong>{" "}
-      Nothing is decided so far. “Show the rest” shows what is folded.
-    </p>
-    <p class="row">
-      <button type="button" disabled={isHeld} onClick={() => send(recorded)}>
-        {recorded.answer !== undefined ? "Answer" : recorded.resolution === undefined ? "Approve" : "Say so"} with{" "}
-        {count(unseen, "line")} not shown
-      </button>
-      <button type="button" class="text" onClick={giveUp}>
-        Not yet
-      </button>
-    </p>
-  </div>
-);
-
-const More = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
-  <details class="more">
+const More = ({ title, class: own = "", children }: MoreProps) => (
+  <details class={`more ${own}`}>
     <summary>{title}</summary>
     {children}
   </details>
 );
 
-interface ButtonsProps {
+export interface ButtonsProps {
   readonly gate: Gate;
   readonly isHeld: boolean;
   readonly answer: (recorded: GivenDecision) => void;
@@ -252,124 +228,3 @@ const AnswerButton = ({ id, kind, follows, isHeld, answer }: AnswerProps) => (
     </p>
   </div>
 );
-
-/** Nobody knows whether a call took effect; a person has looked. */
-function DoubtButtons({ gate: { consequences, operator, doubt }, isHeld, answer }: ButtonsProps) {
-  const text = useSignal("");
-  const given = readResult(text.value);
-  const done = () => given !== null && answer({ decision: "approve", resolution: "done", ...given });
-  return (
-    <div class="answers">
-      <p>
-        {hasAnswered(doubt?.error ?? null)
-          ? "The call answered, and its answer cannot be used. Look where it takes effect, and then say how to go on:"
-          : "Did it happen? Look where it would have taken effect, and then say what you found:"}
-      </p>
-      <div>
-        <button type="button" aria-describedby="if-done" disabled={isHeld || given === null} onClick={done}>
-          {doubtWords.done}
-        </button>
-        <p id="if-done">
-          The step counts as done{" "}
-          {given?.result === undefined ? (
-            "without a result"
-          ) : (
-            <>
-              with the result <code>{showLine(JSON.stringify(given.result))}</code>
-            </>
-          )}
-          , and the work goes on. Nothing is called again.
-        </p>
-      </div>
-      <div>
-        <button
-          type="button"
-          aria-describedby="if-retried"
-          disabled={isHeld}
-          onClick={() => answer({ decision: "approve", resolution: "retry" })}
-        >
-          {doubtWords.retry}
-        </button>
-        <p id="if-retried">
-          <code>{operator}</code> is called once more with exactly what is shown. If the first call did happen after
-          all, this may happen twice, unless the other side knows the key of the call, which is the same.
-        </p>
-      </div>
-      <div>
-        <button
-          type="button"
-          class="reject"
-          aria-describedby="if-failed"
-          disabled={isHeld}
-          onClick={() => answer({ decision: "reject" })}
-        >
-          {doubtWords.failed}
-        </button>
-        <p id="if-failed">
-          <Line text={consequences.reject} />
-        </p>
-      </div>
-      <label class="field">
-        <span>
-          What it gave <small>(optional, for “{doubtWords.done}”: as JSON, if later steps need it)</small>
-        </span>
-        <textarea class="code" rows={2} value={text.value} onInput={(e) => (text.value = e.currentTarget.value)} />
-      </label>
-      {given === null && <p class="problem">This is no JSON.</p>}
-    </div>
-  );
-}
-
-/** Null for what is no JSON. */
-function readResult(text: string): { readonly result?: Json } | null {
-  try {
-    return text.trim() === "" ? {} : { result: JSON.parse(text) as Json };
-  } catch {
-    return null;
-  }
-}
-
-function DelegateForm({ gate, isBusy, say }: Omit<AnswersProps, "isHeld" | "unseen">) {
-  const to = useSignal("");
-  const hours = useSignal(24);
-  const send = () => {
-    const id = /^\d{1,15}$/.test(to.value) ? Number(to.value) : to.value;
-    const expires_at = new Date(now.value + hours.value * 3_600_000).toISOString();
-    void say(delegate(gate, { to: { type: "user", id }, expires_at }));
-  };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
-      <label class="field">
-        <span>Who (their user id)</span>
-        <input
-          required
-          value={to.value}
-          onInput={(e) => {
-            to.value = e.currentTarget.value.trim();
-          }}
-        />
-      </label>
-      <label class="field">
-        <span>For how many hours</span>
-        <input
-          type="number"
-          min={1}
-          max={720}
-          required
-          value={hours.value}
-          onInput={(e) => {
-            hours.value = Number(e.currentTarget.value);
-          }}
-        />
-      </label>
-      <button type="submit" disabled={isBusy || to.value === ""}>
-        Lend my seat
-      </button>
-    </form>
-  );
-}

@@ -8,15 +8,17 @@
 import { useSignal } from "@preact/signals";
 import type { GateEditable } from "../../../src/contract/gate.ts";
 import type { Json, JsonObject } from "../../../src/contract/json.ts";
+import { labelOf } from "../../../src/protocol/present-facts.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
-import { spaced } from "../words.ts";
 import { Diff, diffLines } from "./diff.tsx";
 
 interface Schema {
   readonly type?: string | readonly string[];
   readonly title?: string;
   readonly description?: string;
+  readonly format?: string;
   readonly enum?: readonly Json[];
+  readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly minimum?: number;
@@ -97,7 +99,7 @@ interface FieldProps {
 }
 
 function Field({ name, schema, value, set }: FieldProps) {
-  const label = showLine(schema.title ?? spaced(name));
+  const label = showLine(schema.title ?? labelOf(name));
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is inside
     <label class="field">
@@ -129,6 +131,18 @@ function Control({ name, schema, value, set }: FieldProps) {
       />
     );
   }
+  if (type === "string" && schema.format === "date")
+    return <input type="date" defaultValue={String(value ?? "")} onInput={(e) => set(e.currentTarget.value, "")} />;
+  if (isListOfTexts(schema, value)) return <TextList value={value} set={set} />;
+  if (type === "string" && !String(value ?? "").includes("\n") && String(value ?? "").length <= 60)
+    return (
+      <input
+        type="text"
+        {...{ minLength, maxLength }}
+        defaultValue={String(value ?? "")}
+        onInput={(e) => set(e.currentTarget.value, "")}
+      />
+    );
   if (type === "string" || (type === undefined && typeof value === "string"))
     return (
       <textarea
@@ -139,6 +153,32 @@ function Control({ name, schema, value, set }: FieldProps) {
       />
     );
   return <JsonText name={name} value={value} set={set} />;
+}
+
+const isListOfTexts = ({ type, items }: Schema, value: Json | undefined): boolean =>
+  type === "array" &&
+  items?.type === "string" &&
+  (value === undefined ||
+    (Array.isArray(value) && value.every((one) => typeof one === "string" && !one.includes("\n"))));
+
+/** A list of texts, one a line; empty lines are no items. */
+function TextList({ value, set }: ControlProps) {
+  const items = (value ?? []) as readonly string[];
+  return (
+    <>
+      <small>one a line</small>
+      <textarea
+        rows={Math.min(16, Math.max(3, items.length + 1))}
+        defaultValue={items.join("\n")}
+        onInput={(e) =>
+          set(
+            e.currentTarget.value.split("\n").filter((line) => line.trim() !== ""),
+            "",
+          )
+        }
+      />
+    </>
+  );
 }
 
 type ControlProps = Pick<FieldProps, "value" | "set">;

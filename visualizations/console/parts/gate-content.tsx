@@ -1,6 +1,7 @@
 /** What a gate shows: why a person is asked, what would run, what changes, who decides. All of it is text. */
-import type { Gate } from "../../../src/contract/gate.ts";
+import type { Gate, GateReason } from "../../../src/contract/gate.ts";
 import type { GateDoubt } from "../../../src/contract/gate-doubt.ts";
+
 import type { GateVote } from "../../../src/contract/gate-vote.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import { describeChange, describeComment } from "../../../src/protocol/describe-edits.ts";
@@ -9,66 +10,85 @@ import { tellSettled } from "../../../src/protocol/doubt-words.ts";
 import { tellExpiry } from "../../../src/protocol/expiry-words.ts";
 import { failureLines, hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { listedPayload } from "../../../src/protocol/form-fields.ts";
-import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
+import { listHiddenFields, saysPayload } from "../../../src/protocol/hidden-fields.ts";
 import { tellSpan } from "../../../src/protocol/tell-span.ts";
-import { tellPerson } from "../words.ts";
+import { isOpen, tellPerson } from "../words.ts";
+import { CallFacts, ExactPayload, OtherFields } from "./call-facts.tsx";
 import { Diff } from "./diff.tsx";
-import { FoldedLines } from "./folded.ts";
-import { Ago, Due, EditedBy, Fact, Facts, tellInstant } from "./marks.tsx";
+import { GateContext } from "./gate-context.tsx";
+import { Ago, DueExactly, EditedBy, Fact, Facts, tellInstant } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
 
 export const payloadText = (payload: Json): string => JSON.stringify(payload, null, 2);
 
 /** The sections that a card of the page shows in a form of its own, or that stand beside the form of the decision. */
 const ownCards: readonly GateSectionId[] = [
-  ...(["edits", "why", "doubt", "cost", "who", "votes", "due", "decision"] as const),
+  ...(["edits", "standing", "facts", "why", "doubt", "cost", "who", "votes", "due", "decision"] as const),
   ...(["preview", "changes", "payload", "effects"] as const),
 ];
 
 export function GateContent({ gate }: { readonly gate: Gate }) {
-  const { preview, payload, diff } = gate;
-  const isPayload = preview === payloadText(payload);
-  const exactly = gate.kind === "in_doubt" ? "Exactly this was sent" : "Exactly this will run";
-  const hidden = listHiddenFields(listedPayload(gate), preview);
+  const { diff } = gate;
   const sections = describeGate(gate);
   return (
     <>
       <Edits gate={gate} />
-      {gate.doubt === undefined ? <Reasons gate={gate} /> : <InDoubt gate={gate} doubt={gate.doubt} />}
-      <section class="card">
-        <h2>{gate.kind === "ask" ? "The question" : isPayload ? exactly : "What it would do"}</h2>
-        <Block text={preview} />
-        {hidden.length > 0 && (
-          <>
-            <h3>{gate.kind === "ask" ? "What is shown with it" : "Fields of the payload"}</h3>
-            <Facts>
-              {hidden.map(({ path, value }) => (
-                <Fact key={path} name={path}>
-                  <Block text={typeof value === "string" ? value : JSON.stringify(value)} />
-                </Fact>
-              ))}
-            </Facts>
-          </>
-        )}
-        {!isPayload && (
-          <details class="more">
-            <summary>The exact payload</summary>
-            <FoldedLines.Provider value={null}>
-              <Block text={payloadText(payload)} />
-            </FoldedLines.Provider>
-          </details>
-        )}
-      </section>
+      {gate.doubt === undefined ? null : <InDoubt gate={gate} doubt={gate.doubt} />}
+      {gate.kind === "ask" ? <AskedContent gate={gate} /> : <CallContent gate={gate} />}
       {diff !== null && (
         <section class="card">
           <h2>What changes</h2>
           <Diff diff={diff} />
         </section>
       )}
+      {gate.doubt === undefined && <Reasons gate={gate} />}
+      <GateContext gate={gate} />
       {sections.map((section) => section.id === "who" && <Seats key="who" gate={gate} section={section} />)}
+      <ExactPayload gate={gate} title={exactlyOf(gate)} text={payloadText(gate.payload)} />
       <Particulars gate={gate} sections={sections.filter(({ id }) => !ownCards.includes(id))} />
     </>
   );
+}
+
+/** A call: the facts, then the preview where it says more than the payload. */
+function CallContent({ gate }: { readonly gate: Gate }) {
+  const { preview, payload } = gate;
+  const isPayload = saysPayload(preview, payload);
+  const note = isPayload ? preview.slice(payloadText(payload).length).trim() : preview;
+  const would = isOpen(gate) ? "What it would do" : "What was decided on";
+  return (
+    <>
+      <CallFacts gate={gate} title={gate.kind === "in_doubt" ? "What was sent" : would} />
+      {note !== "" && (
+        <section class="card">
+          <h2>{isPayload ? "A note on it" : "Preview"}</h2>
+          <Block text={note} />
+        </section>
+      )}
+    </>
+  );
+}
+
+/** A question, and what is shown with it. */
+function AskedContent({ gate }: { readonly gate: Gate }) {
+  const hidden = listHiddenFields(listedPayload(gate), gate.preview);
+  return (
+    <section class="card">
+      <h2>The question</h2>
+      <Block text={gate.preview} />
+      {hidden.length > 0 && (
+        <>
+          <h3>What is shown with it</h3>
+          <OtherFields fields={hidden} isOnly={true} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function exactlyOf({ kind, status }: Gate): string {
+  if (kind === "in_doubt") return "Exactly this was sent";
+  return isOpen({ status }) ? "Exactly this will run" : "Exactly this was decided on";
 }
 
 interface InDoubtProps {
@@ -152,11 +172,14 @@ const Edits = ({ gate: { edits = [], planned_title } }: { readonly gate: Gate })
     </section>
   );
 
+/** Sorts the plan's own words before those of rules. */
+const byPlan = (a: GateReason, b: GateReason): number => Number(b.source === "plan") - Number(a.source === "plan");
+
 const Reasons = ({ gate: { reasons } }: { readonly gate: Gate }) => (
   <section class="card">
     <h2>Why a person is asked</h2>
     <ul class="plain">
-      {reasons.map(({ source, rule, reason }) => (
+      {reasons.toSorted(byPlan).map(({ source, rule, reason }) => (
         <li key={`${source} ${rule}`}>
           <Line text={reason} />{" "}
           <small>
@@ -184,7 +207,7 @@ const Seats = ({ gate, section }: { readonly gate: Gate; readonly section: GateS
     <h2>{section.title}</h2>
     <Described section={section} />
     {gate.votes.length > 0 && <Votes votes={gate.votes} kind={gate.kind} />}
-    <Ladder gate={gate} />
+    {isOpen(gate) && <Ladder gate={gate} />}
   </section>
 );
 
@@ -226,12 +249,12 @@ function Ladder({ gate: { kind, due_at, expiry_action, escalate_to, ladder, expi
   return (
     <ol class="plain">
       <li>
-        <Due at={due_at} />: if nobody decides, {tellExpiry(expiry_action, escalate_to, kind)}
+        <DueExactly at={due_at} />: if nobody decides, {tellExpiry(expiry_action, escalate_to, kind)}
       </li>
       {ladder.slice(1).map(({ after_ms, action, role }, at, later) => (
         <li key={`${after_ms}${action}${role}`}>
           {expires_at !== undefined && at === later.length - 1 ? (
-            <Due at={expires_at} />
+            <DueExactly at={expires_at} />
           ) : (
             `${tellSpan(after_ms)} after that`
           )}

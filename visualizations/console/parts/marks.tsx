@@ -28,6 +28,20 @@ export const Risk = ({ level }: { readonly level: string }) => <span class={`ris
 const exact = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 export const tellInstant = (iso: string): string => exact.format(new Date(iso));
 
+const zoned = new Intl.DateTimeFormat("en", {
+  ...({ year: "numeric", month: "short", day: "numeric", weekday: "short" } as const),
+  ...({ hour: "numeric", minute: "2-digit", timeZoneName: "short" } as const),
+});
+/** Returns an instant with the zone in which it is written. */
+export const tellZoned = (iso: string): string => zoned.format(new Date(iso));
+
+const clock = new Intl.DateTimeFormat("en", { timeStyle: "short" });
+const isSameDay = (a: Date, b: Date): boolean => a.toDateString() === b.toDateString();
+
+/** Returns the time of day of an instant of today, and date and time of any other. */
+export const tellMoment = (iso: string): string =>
+  isSameDay(new Date(iso), new Date(now.value)) ? clock.format(new Date(iso)) : exact.format(new Date(iso));
+
 /** When something was, or will be. */
 export function Ago({ at }: { readonly at: string }) {
   const ms = now.value - Date.parse(at);
@@ -48,6 +62,13 @@ export function Due({ at }: { readonly at: string }) {
   );
 }
 
+/** The time that is left, and the exact instant with its zone. */
+export const DueExactly = ({ at }: { readonly at: string }) => (
+  <>
+    <Due at={at} /> <small>({tellZoned(at)})</small>
+  </>
+);
+
 /** Who changed what a gate shows, and when. */
 export const EditedBy = ({ edit: { by, at, changes } }: { readonly edit: GateEdit }) => (
   <>
@@ -62,14 +83,25 @@ export function Facts({ children }: { readonly children: ComponentChildren }) {
 
 interface FactProps {
   readonly name: string;
+  /** The meaning of the fact. */
+  readonly about?: string | undefined;
   readonly children: ComponentChildren;
 }
 
-export function Fact({ name, children }: FactProps) {
+export function Fact({ name, about, children }: FactProps) {
   return (
     <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
+      <dt>
+        <Line text={name} />
+      </dt>
+      <dd>
+        {children}
+        {about !== undefined && (
+          <small class="about">
+            <Line text={about} />
+          </small>
+        )}
+      </dd>
     </div>
   );
 }

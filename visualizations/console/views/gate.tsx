@@ -10,6 +10,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import { tellSettled } from "../../../src/protocol/doubt-words.ts";
 import { hasAnswered } from "../../../src/protocol/failure-lines.ts";
+import { tellStanding } from "../../../src/protocol/gate-standing.ts";
 import { namedTargets } from "../../../src/protocol/named-targets.ts";
 import { announce } from "../announce.ts";
 import { isMe, workflowPath } from "../api.ts";
@@ -19,14 +20,15 @@ import { Decision, UnsentHere, unsentAt, useSay } from "../parts/decision.tsx";
 import { Diff, diffLines } from "../parts/diff.tsx";
 import { FoldedLines, sumOf, useFoldedCounts } from "../parts/folded.ts";
 import { GateContent, payloadText } from "../parts/gate-content.tsx";
-import { Ago, Due, Risk } from "../parts/marks.tsx";
+import { GateOutcome } from "../parts/gate-outcome.tsx";
+import { Ago, DueExactly, Risk, tellMoment } from "../parts/marks.tsx";
 import { Heading, useFocus } from "../parts/page.tsx";
 import { ProblemNote } from "../parts/problem.tsx";
 import { Block, Line } from "../parts/shown.tsx";
 import { UnsentAnswers } from "../parts/unsent-notes.tsx";
 import { gateHref, runHref } from "../route.ts";
 import { dismiss, hasArrived } from "../unsent.ts";
-import { spaced, tellAsker, tellDecided, tellEffect, tellPerson } from "../words.ts";
+import { isOpen, spaced, tellAsker, tellDecided, tellEffect, tellPerson } from "../words.ts";
 
 interface GateViewProps {
   readonly workflow: string;
@@ -50,7 +52,6 @@ export function GateView({ workflow, gate }: GateViewProps) {
   );
 }
 
-const isOpen = ({ status }: Gate): boolean => status === "open" || status === "suspended";
 /** All that a reader goes by, under the names that they are told of it. */
 const shownOf = (gate: Gate) => ({
   payload: gate.payload_digest,
@@ -118,6 +119,7 @@ function ShownGate({ latest, reload }: ShownGateProps) {
           </button>
         </div>
       )}
+      {isOpen(latest) && latest.seat?.may !== false && <ToDecision />}
       <div class="desk">
         <div class="content">
           {before.value !== null && <Moved before={before.value} now={gate} />}
@@ -141,27 +143,31 @@ function ShownGate({ latest, reload }: ShownGateProps) {
   );
 }
 
+/** The way to the buttons, where they stand below all that is shown. */
+const ToDecision = () => (
+  <p class="jump">
+    <button type="button" onClick={() => document.getElementById("decision")?.focus()}>
+      To the decision
+    </button>
+  </p>
+);
+
 const Lede = ({ gate }: { readonly gate: Gate }) => (
   <>
-    {gate.kind === "ask" ? (
-      <p class="lede">{tellAsker(gate)} asked for work that needs an answer from a person.</p>
-    ) : gate.kind === "in_doubt" ? (
-      <p class="lede">
-        {tellAsker(gate)} asked for work that called <code>{gate.operator}</code>, which {tellEffect(gate.effect)}.{" "}
-        {hasAnswered(gate.doubt?.error ?? null)
-          ? "It answered, and its answer cannot be used."
-          : "Nobody knows whether it happened."}
-      </p>
-    ) : (
-      <p class="lede">
-        {tellAsker(gate)} asked for work that would now run <code>{gate.operator}</code>: it{" "}
-        <strong>{tellEffect(gate.effect)}</strong>.
-      </p>
-    )}
+    <p class="standing">
+      <Line text={tellStanding(gate, tellMoment)} />
+    </p>
+    <p class="lede">
+      {tellAsker(gate)} asked for work that <Wanted gate={gate} />
+    </p>
     <p class="chips">
       <Risk level={gate.risk_level} />
       <span>cost {gate.estimated_cost}</span>
-      {isOpen(gate) && gate.due_at !== null && <Due at={gate.due_at} />}
+      {isOpen(gate) && gate.due_at !== null && (
+        <span>
+          <DueExactly at={gate.due_at} />
+        </span>
+      )}
       <span>
         asked <Ago at={gate.opened_at} />
       </span>
@@ -169,6 +175,28 @@ const Lede = ({ gate }: { readonly gate: Gate }) => (
     </p>
   </>
 );
+
+/** What the work wants of people: an answer, the end of a call, or a yes to one. */
+function Wanted({ gate }: { readonly gate: Gate }) {
+  const { kind, operator, effect, doubt } = gate;
+  if (kind === "ask") return <>{isOpen(gate) ? "needs" : "needed"} an answer from a person.</>;
+  if (kind === "in_doubt")
+    return (
+      <>
+        called <code>{operator}</code>, which {tellEffect(effect)}.{" "}
+        {hasAnswered(doubt?.error ?? null)
+          ? "It answered, and its answer cannot be used."
+          : isOpen(gate)
+            ? "Nobody knows whether it happened."
+            : "Nobody knew whether it had happened."}
+      </>
+    );
+  return (
+    <>
+      {isOpen(gate) ? "would now run" : "was to run"} <code>{operator}</code>: it <strong>{tellEffect(effect)}</strong>.
+    </>
+  );
+}
 
 const Moved = ({ before, now }: { readonly before: Gate; readonly now: Gate }) => (
   <section class="card">
@@ -204,7 +232,7 @@ function Decided({ gate, recorded, wasOpen, onAnswer }: DecidedProps) {
     if (isElsewhere) announce(`Decided elsewhere: ${tellDecided(gate)}`);
   }, [isElsewhere, gate]);
   return (
-    <section class="card decision" aria-labelledby="decided">
+    <section class="card decision decided" aria-labelledby="decided">
       <h2 id="decided" tabIndex={-1} ref={heading}>
         {recorded ?? `${isElsewhere ? "Decided elsewhere:" : "This gate is"} ${spaced(gate.status)}`}
       </h2>
@@ -230,6 +258,7 @@ function Decided({ gate, recorded, wasOpen, onAnswer }: DecidedProps) {
           <Line text={decision.comment} />
         </blockquote>
       )}
+      <GateOutcome gate={gate} />
       <p>
         <a href={runHref(gate.workflow_id)}>See the run</a> · <a href="#/">Back to the inbox</a>
       </p>

@@ -20,7 +20,7 @@ export const consolePolicy = [
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
-  "img-src 'self'",
+  "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",

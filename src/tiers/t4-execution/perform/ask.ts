@@ -11,6 +11,7 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { type Json, toJson, usualDepth } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import { CallEstimate, type Operator, type OperatorMetadata } from "../../../contract/operator.ts";
+import { type Presented, readPresented } from "../../../contract/present.ts";
 import type { Result } from "../../../contract/result.ts";
 import { readStably, readWith } from "../../../contract/schema-reading.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
@@ -118,6 +119,7 @@ const hostAnswers: HostAnswers = {
   screen: ({ result }, at) => screenOutput(at, result, ""),
   check_call: (of, at) => drop(askOperator(at, of, "check")),
   show: (of, at) => follow(askOperator(at, of, "preview"), (given) => ShownCall.parse(takeShown(at, given))),
+  present: (of, at) => presentCall(at, of),
   hook: (of, at) => drop(callHook(at, of)),
   saved: (_of, at) => at.saved(),
   shared_key: ({ key }, at) => at.services.findSharedKey(sharing(at, key)),
@@ -162,6 +164,13 @@ function estimateCall(at: Asking, of: HostQuestions["estimate"]["of"]): CallEsti
   if (estimate == null) return null;
   const call = (): CallEstimate => CallEstimate.parse(estimate(toJson(of.payload) as never));
   return callHost(at, { fn: "estimate", what: `the estimate of ${of.name}`, call }) as CallEstimate;
+}
+
+/** Asks an operator how it presents a call to people. @throws KernelErrorException if it gives nothing of the kind. */
+function presentCall(at: Asking, of: HostQuestions["present"]["of"]): Presented {
+  const { present } = findParser(at, of);
+  const call = (): Presented => readPresented(present?.(toJson(of.payload) as never));
+  return callHost(at, { fn: "present", what: `the presentation of ${of.name}`, call }) as Presented;
 }
 
 function sharing({ run }: Asking, key: string) {

@@ -76,6 +76,7 @@ const bounds = {
   stream: outputBound,
   preview: { limit: "previewTimeoutMs", ...toolBound },
   estimate: { limit: "previewTimeoutMs", ...toolBound },
+  present: { limit: "previewTimeoutMs", ...toolBound },
   middleware: { limit: "middlewareTimeoutMs", ...toolBound },
 } as const;
 

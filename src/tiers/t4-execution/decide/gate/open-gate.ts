@@ -5,10 +5,8 @@
  * 2.  A kept decision for this gate applies if it names the digest of the gate and its author may decide the gate;
  *     otherwise it is void. The opening uses it up: no later version revives it. Since a kept decision names no basis,
  *     it is void at a gate with a basis.
- * 3.  The end of a gated call may be settled by the people who were asked before it, or by the roles that its operator
- *     names, and by nobody else.
- * 4.  A gate that opens, and that no kept decision closes, is approved by a grant that covers its call (use-grant.ts).
- * 5.  No gate opens on a call that this process could not run.
+ * 3.  A gate that opens, and that no kept decision closes, is approved by a grant that covers its call (use-grant.ts).
+ * 4.  No gate opens on a call that this process could not run.
  */
 
 import { agreesWithVotes, seatsOf, standingVote } from "../../../../../machines/quorum.ts";
@@ -17,7 +15,7 @@ import { digest } from "../../../../contract/digest.ts";
 import { KernelErrorException } from "../../../../contract/error.ts";
 import { draft, type EventPayloads } from "../../../../contract/event.ts";
 import { plainGate } from "../../../../contract/events.ts";
-import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate } from "../../../../contract/gate.ts";
+import { type Gate, type GateReason, gateIdOf, isOpenGate } from "../../../../contract/gate.ts";
 import { completeQuorum, type GateExpiry, type GateSpec, rolesOf, stagesOf } from "../../../../contract/gate-spec.ts";
 import { refOf } from "../../../../contract/gate-vote.ts";
 import { instantText } from "../../../../contract/instant.ts";
@@ -25,12 +23,11 @@ import type { Principal } from "../../../../contract/intent.ts";
 import type { Json } from "../../../../contract/json.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
-import { isSpent } from "../../../../contract/spent-call.ts";
 import type { Added } from "../../../../contract/step-group.ts";
 import type { AskParams } from "../../../../contract/step-kinds.ts";
-import { isCancelled, type KeptDecision, plannedSteps } from "../../../../contract/workflow.ts";
-import { findKnownOperator, type Prepared } from "../payload/prepare-step.ts";
-import { showCallOrPayload } from "../payload/show-call.ts";
+import { type KeptDecision, plannedSteps } from "../../../../contract/workflow.ts";
+import type { Prepared } from "../payload/prepare-step.ts";
+import { type PresentedCall, presentCall, showCallOrPayload } from "../payload/show-call.ts";
 import type { Shown } from "../run/intention.ts";
 import { baseIdOf, capabilityOf, draftOfStep, gateNow, nameAsked, notify, type Run, stepOf } from "../run/run.ts";
 import { type Ballot, castVote } from "./cast-vote.ts";
@@ -59,6 +56,7 @@ export function describeGate(
   checkRunnable(run, prepared);
   const target = known.outcome ?? draftOfStep(run.log.record, step.applies);
   const { preview, diff, basis } = known.shown ?? showCallOrPayload(run, prepared);
+  const presented = presentedOf(step, presentCall(run, prepared));
   const base = baseGate(run, step, payload);
   const gate_id = gateIdOf(step.step_id);
   const rested = run.log.record.gates.get(gate_id)?.basis_digest !== undefined;
@@ -67,10 +65,11 @@ export function describeGate(
     gate_id,
     kind: "approval",
     title: step.name,
+    ...presented.named,
     reasons: [...reasons],
     target:
       target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
-    preview,
+    preview: `${preview}${presented.note}`,
     diff,
     ...bindBasis(basis, rested),
     risk_level: step.risk_level,
@@ -79,6 +78,18 @@ export function describeGate(
     ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
     ...whoDecides(run, step.gate ?? {}),
     ...timesOf(step.gate, base.opened_at),
+  };
+}
+
+/** Returns the members of a gate that its operator presents, and a note for the preview if that failed. */
+function presentedOf(step: PlanStep, presented: PresentedCall | null) {
+  if (presented === null) return { named: {}, note: "" };
+  if ("problem" in presented) return { named: {}, note: `\n\n(no facts: ${presented.problem})` };
+  const { title = step.name, summary, facts } = presented;
+  const planned = title === step.name ? {} : { title, planned_title: step.name };
+  return {
+    named: { ...planned, ...(summary !== undefined && { summary }), ...(facts.length > 0 && { facts }) },
+    note: "",
   };
 }
 
@@ -124,6 +135,7 @@ function whoDecides(run: Run, spec: Partial<GateSpec>) {
     separation: spec.separation ?? false,
     delegation: spec.delegation ?? true,
     signed: spec.signed ?? false,
+    ...(spec.confirm === undefined ? {} : { confirm: spec.confirm }),
     requester: refOf(intent.actor),
     ...(spec.principal_types === undefined ? {} : { principal_types: spec.principal_types }),
   };
@@ -197,7 +209,7 @@ export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "st
 }
 
 /** Returns the members that every gate of a step has when it opens. */
-function baseGate(run: Run, step: PlanStep, payload: Json) {
+export function baseGate(run: Run, step: PlanStep, payload: Json) {
   const { tenant_id, workflow_id } = run.log.record;
   return {
     ...plainGate,
@@ -328,69 +340,6 @@ function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat
     run.warn({ gate_id: gate.gate_id, error: thrown.error }, "a decision given early is void");
     return null;
   }
-}
-
-/**
- * Returns the people who may settle a call in doubt: those who were asked before the call, or the roles that its
- * operator names. One of them is enough; a signature is needed if the gate needed one.
- */
-function whoMayKnow(run: Run, step: PlanStep) {
-  const asked: Partial<Gate> = run.log.record.gates.get(gateIdOf(step.step_id)) ?? {};
-  const { advisors, separation, delegation, signed, requester, principal_types } = { ...plainGate, ...asked };
-  const kept = {
-    ...{ separation, delegation, signed, requester: separation ? requester : null },
-    ...(principal_types === undefined ? {} : { principal_types }),
-  };
-  const named = findKnownOperator(run, step)?.doubt?.roles;
-  if (named !== undefined)
-    return { ...kept, roles: [...named], approvers: null, advisors: advisors.filter((role) => !named.includes(role)) };
-  const { approvers, added_roles = [] } = { ...plainGate, ...asked };
-  const groups = asked.stages?.map((stage) => stage.roles) ?? [asked.roles ?? null];
-  const roles = groups.includes(null) ? null : [...new Set(groups.flatMap((group) => group ?? []))];
-  return { ...kept, roles, approvers, advisors, ...(added_roles.length === 0 ? {} : { added_roles }) };
-}
-
-/** Builds the gate that asks a person for the end of a lost call. */
-export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
-  const { operator } = step;
-  const { doubts, action_id, attempts } = stepOf(run, step.step_id);
-  const { timing } = run.log.record.actions.get(action_id ?? "")?.record ?? {};
-  // An attempt that was lost with its process has no error.
-  const { error = null } = attempts.at(-1) ?? {};
-  const isAnswered = isSpent(error);
-  const began = timing?.started_at ?? "a time that is not on record";
-  const ended = isAnswered
-    ? `has ended: it has taken effect, and its result was refused (${error?.message})`
-    : `nobody knows how that ended; it may or may not have taken effect${error === null ? "" : ` (${error.message})`}`;
-  const reason = `${operator} was called at ${began}, and ${ended}`;
-  const again = step.applies === null && !isAnswered ? "A new plan or a retry" : "A retry";
-  return {
-    ...baseGate(run, step, payload),
-    ...whoMayKnow(run, step),
-    gate_id: doubtGateIdOf(step.step_id, doubts),
-    kind: "in_doubt",
-    title: `What became of ${step.name}?`,
-    reasons: [{ source: "recovery", rule: "in-doubt", reason }],
-    target: null,
-    preview: JSON.stringify(payload, null, 2),
-    diff: null,
-    risk_level: "high",
-    effect: findKnownOperator(run, step)?.metadata.effect ?? "none",
-    consequences: {
-      approve: isCancelled(run.log.record.state)
-        ? "If it happened, the call counts as done; the workflow was cancelled, and ends so once this is answered."
-        : [
-            "If it happened, the step counts as done with the result that is given, or null, and",
-            `${operator} is not called again. If it did not happen, it can be called again under the same key.`,
-          ].join(" "),
-      reject: [
-        "The call and its step count as failed, which undoes nothing.",
-        `${again} may call ${operator} again, under the same key.`,
-      ].join(" "),
-      edit: "An in-doubt call cannot be edited.",
-    },
-    ui_actions: [],
-  };
 }
 
 /** Notifies subscribers outside, through T6's artifact bus, that a gate is open. */

@@ -8,6 +8,7 @@
 
 import { digest } from "../../../../contract/digest.ts";
 import { raise } from "../../../../contract/error.ts";
+import type { Presented } from "../../../../contract/present.ts";
 import type { Answered } from "../run/input.ts";
 import { type Shown, toHost } from "../run/intention.ts";
 import { ask, type Run } from "../run/run.ts";
@@ -36,6 +37,18 @@ export function showCallOrPayload(run: Run, prepared: Prepared): Shown {
   if (error === null) return data;
   const plain = plainOf(prepared);
   return { ...plain, preview: `${plain.preview}\n\n(no preview: ${error.message})` };
+}
+
+/** A call as its operator presents it, or the reason why it is not presented. */
+export type PresentedCall = Presented | { readonly problem: string };
+
+/** Returns how the operator presents the call; null if it does not. A failure leaves the call as it is. */
+export function presentCall(run: Run, { operator, payload }: Prepared): PresentedCall | null {
+  if (operator.present == null) return null;
+  const { name, version } = operator.metadata;
+  const asked = toHost("present", { name, version, payload });
+  const { data, error } = run.scopes.ask(`present:${digest(payload)}`, asked).answer;
+  return error === null ? data : { problem: error.message };
 }
 
 const plainOf = ({ payload }: Prepared): Shown => ({

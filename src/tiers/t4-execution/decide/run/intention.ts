@@ -10,6 +10,7 @@ import type { Json, JsonObject } from "../../../../contract/json.ts";
 import type { Message, TierNumber } from "../../../../contract/messages/message.ts";
 import type { CallEstimate } from "../../../../contract/operator.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
+import type { Presented } from "../../../../contract/present.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";
 import type { CallOf, Order } from "./input.ts";
 
@@ -75,6 +76,11 @@ export interface HostQuestions {
   readonly screen: { readonly of: { readonly result: Json }; readonly answer: Screened };
   readonly check_call: { readonly of: { readonly step_id: string; readonly payload: Json }; readonly answer: unknown };
   readonly show: { readonly of: { readonly step_id: string; readonly payload: Json }; readonly answer: Shown };
+  /** The question to an operator how it presents a call with this payload to people. */
+  readonly present: {
+    readonly of: { readonly name: string; readonly version: string; readonly payload: Json };
+    readonly answer: Presented;
+  };
   readonly hook: {
     readonly of: {
       readonly step_id: string;

@@ -128,6 +128,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   screen: screened,
   check_call: onlyFailure,
   show: {},
+  present: {},
   hook: onlyFailure,
   derive: {},
   saved: onlyFailure,

@@ -18,7 +18,7 @@ import type { Json } from "../../../../contract/json.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { isSpent } from "../../../../contract/spent-call.ts";
 import { type Failed, maxAttemptsOf } from "../call/attempts.ts";
-import { describeDoubtGate } from "../gate/open-gate.ts";
+import { describeDoubtGate } from "../gate/doubt-gate.ts";
 import { failStep } from "../run/end-step.ts";
 import { isUnderWay, notify, oodaRef, type Run, stepOf } from "../run/run.ts";
 
