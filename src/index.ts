@@ -285,13 +285,12 @@ export type { ArtifactStore } from "./ports/artifact-store.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 export type { Clock } from "./ports/clock.ts";
 export type { Delivery, DeliveryCounts, DeliveryStore } from "./ports/delivery-store.ts";
+export type { GatePageFilter, GatePlace, GateSelection, GateWork, SeatCount } from "./ports/gate-page.ts";
 export type { GrantChanges, GrantIndex } from "./ports/grant-index.ts";
 export type { Host, HostWork, Rested } from "./ports/host.ts";
 export type {
   Append,
   AppendReceipt,
-  GatePageFilter,
-  GateSelection,
   HeadFilter,
   HeadPage,
   HeadSearch,

@@ -33,7 +33,7 @@ export const lists: {
     ...listed,
     id: "listWorkflows",
     word: "workflows",
-    summary: "Summaries of the tenant's workflows, newest first",
+    summary: "Summaries of the tenant's workflows, newest first, or in another order",
     scope: readScope,
     filter: WorkflowFilter,
     answer: WorkflowPage,
@@ -54,7 +54,7 @@ export const lists: {
     answer: GatePage,
     read: async (kernel, filter, caller) => {
       const gates = await kernel.gates(filter, caller);
-      return { gates: [...gates], ...endOf(gates, filter.limit, gateCursor) };
+      return { gates: [...gates], ...endOf(gates, filter.limit, (gate) => gateCursor(gate, filter.sort)) };
     },
   },
   grants: {

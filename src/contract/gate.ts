@@ -27,6 +27,9 @@ import { PresentedFact } from "./present.ts";
 
 export { type GateStatus, gateKinds, gateStatuses, isOpenGate } from "./gate-status.ts";
 
+/** The risks of a step. */
+export const riskLevels = ["low", "medium", "high"] as const;
+
 /** The purposes of a gate. */
 export const GateKind = z.enum(gateKinds);
 export type GateKind = z.infer<typeof GateKind>;
@@ -157,7 +160,7 @@ export const Gate = z.object({
    */
   editable: GateEditable.nullable().optional(),
   /** The step's risk. */
-  risk_level: z.enum(["low", "medium", "high"]),
+  risk_level: z.enum(riskLevels),
   /** The step's estimated cost. */
   estimated_cost: z.number(),
   /** The effect that the call may have outside. */

@@ -2,6 +2,7 @@
  * The filters of lists: which workflows and which gates a page shows. Every face reads the same members.
  */
 import { z } from "zod";
+import { riskLevels } from "./gate.ts";
 import { PrincipalId, ThreadId, WorkflowId } from "./ids.ts";
 import { WorkflowStateName } from "./progress.ts";
 
@@ -14,6 +15,16 @@ const paging = {
   /** Whether the answer has `total`: the number of matches on all pages. */
   total: z.boolean().default(false),
 };
+
+/** The orders of a list of workflows. */
+export const workflowSorts = ["newest", "oldest"] as const;
+
+/**
+ * The orders of a list of gates, by the instant of opening or by the due time. Gates that are never due come last. A
+ * list without an order shows the gates of the newest workflow first.
+ */
+export const gateSorts = ["newest", "oldest", "due"] as const;
+export type GateSort = (typeof gateSorts)[number];
 
 /** The filter of a list of workflows. Times are ISO 8601: an instant or a day (UTC). */
 export const WorkflowFilter = z.strictObject({
@@ -33,6 +44,8 @@ export const WorkflowFilter = z.strictObject({
   since: Instant.optional(),
   /** Created before this time. */
   until: Instant.optional(),
+  /** The order of the list: the newest first by default. */
+  sort: z.enum(workflowSorts).optional().describe("The order: newest (the default) or oldest first."),
   /** The cursor: items after this one, which are older. The cursor of the next page is the last item of this one. */
   after: WorkflowId.optional(),
   /** The cursor back: items before this one; without `after`, the nearest to it. */
@@ -41,7 +54,10 @@ export const WorkflowFilter = z.strictObject({
 });
 export type WorkflowFilter = z.input<typeof WorkflowFilter>;
 
-/** The filter of a list of open gates. A cursor of gates is `<workflow_id>/<gate_id>`. */
+/**
+ * The filter of a list of open gates. A cursor of gates is `<workflow_id>/<gate_id>`; in a list with an order its
+ * instant of opening, or its due time, stands before that: `<epoch ms>/<workflow_id>/<gate_id>`.
+ */
 export const GateFilter = z.strictObject({
   /** The id of the workflow, whole. */
   workflow_id: z.string().optional(),
@@ -52,12 +68,28 @@ export const GateFilter = z.strictObject({
    * has not voted.
    */
   mine: z.boolean().optional().describe("Those that the caller may decide."),
+  /** True: the gates at which the caller has voted. False: those at which the caller has not. */
+  voted: z.boolean().optional().describe("Those at which the caller has voted, or (false) has not."),
   /** Those that name this role. */
   role: z.string().optional(),
+  /** The intent type of the workflow that waits. */
+  intent_type: z.string().optional(),
+  /** The id of the principal who asked for the work. */
+  principal: PrincipalId.optional().describe("The id of who asked for the work."),
+  /** The risk of the step. */
+  risk: z.enum(riskLevels).optional(),
+  /** A text in the gate's title, operator, intent type or workflow id, or in the title of the workflow, in any case. */
+  text: z.string().max(200).optional().describe("In titles of gate or workflow, operator, intent type or id."),
+  /** Opened at this time or later. */
+  since: Instant.optional().describe("Opened at this time or later."),
+  /** Opened before this time. */
+  until: Instant.optional().describe("Opened before this time."),
   /** The operator that would run. */
   operator: z.string().optional(),
   /** Due before this time. */
   due_before: Instant.optional(),
+  /** The order of the list; without it the gates of the newest workflow come first. */
+  sort: z.enum(gateSorts).optional().describe("The order: newest or oldest first, or what falls due first."),
   /** The cursor: items after this one, which are older. The cursor of the next page is the last item of this one. */
   after: z.string().optional(),
   /** The cursor back: items before this one; without `after`, the nearest to it. */

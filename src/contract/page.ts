@@ -1,10 +1,12 @@
 /**
- * Pages of lists. Workflows and gates are newest first: `next` is the cursor of the page after this one (of older
- * items), null on the last page; `total` counts all matches of the filter, if it was requested.
+ * Pages of lists, in the order that is asked for: `next` is the cursor of the page after this one, null on the last
+ * page; `total` counts all matches of the filter, if it was requested.
  */
 import { z } from "zod";
 import { LedgerEvent } from "./event.ts";
 import { WorkflowId } from "./ids.ts";
+import { neverDue } from "./instant.ts";
+import type { GateSort } from "./list-filter.ts";
 import { ListedGate } from "./listed-gate.ts";
 import { WorkflowSummary } from "./workflow-summary.ts";
 
@@ -27,6 +29,12 @@ export const EventPage = z.object({
 });
 export type EventPage = z.infer<typeof EventPage>;
 
-/** Returns the cursor of a gate in a list: its workflow and itself. */
-export const gateCursor = ({ workflow_id, gate_id }: { readonly workflow_id: string; readonly gate_id: string }) =>
-  `${workflow_id}/${gate_id}`;
+type CursorGate = Pick<ListedGate, "workflow_id" | "gate_id" | "opened_at" | "due_at">;
+
+/** Returns the cursor of a gate in a list: its workflow and itself, after the instant that the list is ordered by. */
+export function gateCursor({ workflow_id, gate_id, opened_at, due_at }: CursorGate, sort?: GateSort): string {
+  const place = `${workflow_id}/${gate_id}`;
+  if (sort === undefined) return place;
+  const at = sort === "due" ? (due_at === null ? neverDue : Date.parse(due_at)) : Date.parse(opened_at);
+  return `${at}/${place}`;
+}

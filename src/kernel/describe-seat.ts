@@ -51,6 +51,12 @@ export async function waitingFinder(parts: SeatParts, caller: Caller): Promise<(
   return (gate) => waitsFor(describe(gate));
 }
 
+/** Returns a function that finds the gates at which the caller has voted, or at which their seat is taken by a vote. */
+export const votedFinder =
+  ({ same }: SeatParts, caller: Caller) =>
+  (gate: Gate): boolean =>
+    tellVote(gate, caller, same).voted !== undefined;
+
 interface Reader {
   readonly caller: Caller;
   readonly same: Same;

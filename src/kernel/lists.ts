@@ -1,12 +1,12 @@
 /**
- * The kernel's lists: workflows and open gates, newest first. Indexes determine the content of a page.
+ * The kernel's lists: workflows and open gates, in the order that is asked for. Indexes determine what a page holds.
  *
  * Owns: the meaning of the filters. Never: folds a workflow for a list of workflows.
  * 1.  An item is bounded, whatever its workflow or gate holds; the gates of one workflow alone are shown whole.
- * 2.  `after` continues the list (to older items), `before` goes back. A cursor that the list could not have given is
+ * 2.  `after` continues the list, `before` goes back. A cursor that the list could not have given is
  *     refused.
- * 3.  Filters without an index (text, a role, "mine") examine a segment at a time, with other work in between, and at
- *     most `limits.maxListScanned` items.
+ * 3.  A text is looked for in a segment of workflows at a time, with other work in between, and in at most
+ *     `limits.maxListScanned` of them. Gates are selected by their index, people included (select-seats.ts).
  * 4.  A gate is shown as its workflow's log has it, as far as the logs of a page are short (check-listed.ts): people
  *     decide on what they see there.
  */
@@ -16,31 +16,26 @@ import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { plainGate } from "../contract/events.ts";
-import { asksRole, type Gate } from "../contract/gate.ts";
+import type { Gate } from "../contract/gate.ts";
 import { GateId, WorkflowId } from "../contract/ids.ts";
 import { instantText, neverDue } from "../contract/instant.ts";
 import { withoutUnset } from "../contract/json.ts";
 import { readStrictly } from "../contract/known-keys.ts";
-import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
+import { GateFilter, type GateSort, WorkflowFilter } from "../contract/list-filter.ts";
 import { type CutGate, type ListedGate, listGate, wholeGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { gateCursor } from "../contract/page.ts";
+import { foldCase } from "../contract/search-text.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { Registry } from "../engine/actors/registry.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
-import type {
-  GatePlace,
-  HeadPlace,
-  HeadSearch,
-  HeadSelection,
-  LedgerStore,
-  ListedHead,
-} from "../ports/ledger-store.ts";
+import type { GatePlace, GateSelection } from "../ports/gate-page.ts";
+import type { HeadPlace, HeadSearch, HeadSelection, LedgerStore, ListedHead } from "../ports/ledger-store.ts";
 import { createGateCheck, uncheckedGate } from "./check-listed.ts";
 import { completeGate } from "./complete-gate.ts";
-import { type SeatParts, seatDescriber, waitingFinder } from "./describe-seat.ts";
+import { type SeatParts, seatDescriber } from "./describe-seat.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { readAll, type Scan, type Segment, tell } from "./scan-list.ts";
+import { selectSeats } from "./select-seats.ts";
 
 export interface ListParts extends SeatParts {
   readonly store: LedgerStore;
@@ -50,7 +45,7 @@ export interface ListParts extends SeatParts {
 
 const listRef = moduleRef(0, "gateway", "list");
 /** Heads that a store which searches by itself looks at in one go. */
-const searched = 2_500;
+const searched = 25_000;
 
 const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, listRef));
 
@@ -83,6 +78,7 @@ async function listWorkflows(
     principal: principal_id,
     since,
     until,
+    sort,
     ...rest
   }: z.output<typeof WorkflowFilter>,
   caller: Caller | undefined,
@@ -90,19 +86,20 @@ async function listWorkflows(
   const { store } = parts;
   const created = { since: millisecondsOf(since), until: millisecondsOf(until) };
   const selection: HeadSelection = withoutUnset({ ...rest, ...created, principal_id, tenant_id: tenantOf(caller) });
+  const order = withoutUnset({ ...selection, sort });
   const cursors = withoutUnset({
     after: await placeOf(store, after, caller),
     before: await placeOf(store, before, caller),
   });
-  const wanted = text.trim().toLowerCase();
+  const wanted = foldCase(text.trim());
   const scan: Scan<HeadPlace, ListedHead> = {
     page: { ...cursors, limit },
     read:
       wanted === ""
-        ? (page) => readAll(page, () => store.listHeads({ ...selection, ...page }))
-        : (page) => readAbout(parts, { ...selection, ...page, text: wanted }),
-    keeps: wanted === "" ? null : (head) => isAbout(head, wanted),
-    count: () => store.countHeads(selection),
+        ? (page) => readAll(page, () => store.listHeads({ ...order, ...page }))
+        : (page) => readAbout(parts, { ...order, ...page, text: wanted }),
+    isSearch: wanted !== "",
+    count: () => store.countHeads(wanted === "" ? selection : { ...selection, text: wanted }),
     most: parts.runtime.limits.maxListScanned,
   };
   return tell(scan, total, summaryOf);
@@ -111,20 +108,16 @@ async function listWorkflows(
 const millisecondsOf = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time);
 
-/** Reads about as many items as are needed; a store that searches by itself examines more at once. */
+/** Examines a part of the list for a text; a store that cannot search is asked for the whole of what it finds. */
 async function readAbout(
-  parts: ListParts,
-  { text, ...page }: Omit<HeadSearch, "scan">,
+  { store, runtime }: ListParts,
+  page: Omit<HeadSearch, "scan">,
 ): Promise<Segment<HeadPlace, ListedHead>> {
-  const { store } = parts;
   if (store.searchHeads === undefined) return readAll(page, () => store.listHeads(page));
-  const scan = Math.min(searched, parts.runtime.limits.maxListScanned);
-  const { heads, next } = await store.searchHeads({ ...page, text, scan });
+  const scan = Math.min(searched, runtime.limits.maxListScanned);
+  const { heads, next } = await store.searchHeads({ ...page, scan });
   return { items: heads, next, seen: heads.length < page.limit ? scan : heads.length };
 }
-
-const isAbout = ({ title, intent_type, workflow_id }: ListedHead, wanted: string): boolean =>
-  [title, intent_type, workflow_id].some((text) => text.toLowerCase().includes(wanted));
 
 async function placeOf(
   store: LedgerStore,
@@ -157,27 +150,19 @@ function summaryOf(head: ListedHead): WorkflowSummary {
 
 async function listGates(
   parts: ListParts,
-  { after, before, limit, total, role, mine, under, due_before, ...rest }: z.output<typeof GateFilter>,
+  filter: z.output<typeof GateFilter>,
   caller: Caller | undefined,
 ): Promise<Listed<ListedGate>> {
   const { store, registry } = parts;
-  const selection = withoutUnset({ ...rest, due_before: millisecondsOf(due_before), tenant_id: tenantOf(caller) });
-  const { workflow_id } = selection;
-  const waits = mine === true ? await waitingFinder(parts, requireCaller(caller)) : null;
+  const { after, before, limit, total, sort, workflow_id } = filter;
+  const selection = await selectGates(parts, filter, caller);
   const describeSeat = caller === undefined ? null : await seatDescriber(parts, caller);
+  const cursors = withoutUnset({ after: readCursor(after, sort, "\u{10ffff}"), before: readCursor(before, sort, "") });
   const scan: Scan<GatePlace, CutGate> = {
-    page: { ...withoutUnset({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
+    page: { ...cursors, limit },
     read: (page) =>
-      readAll(page, async () => (await store.listGates({ ...selection, ...page })).map((gate) => complete(gate))),
-    keeps:
-      role === undefined && under === undefined && waits === null
-        ? null
-        : async (listed) => {
-            // The part that was cut may be what the filter needs.
-            const gate = listed.truncated ? await readWhole(store, listed) : listed;
-            const isBelow = under === undefined || isUnder(gate, under);
-            return isBelow && (role === undefined || asksRole(gate, role)) && (waits === null || waits(gate));
-          },
+      readAll(page, async () => (await store.listGates(withoutUnset({ ...selection, ...page, sort }))).map(complete)),
+    isSearch: false,
     count: () => store.countGates(selection),
     most: parts.runtime.limits.maxListScanned,
   };
@@ -193,12 +178,22 @@ async function listGates(
   });
 }
 
-/** Returns whether a gate belongs to this workflow, or to one that it runs at any level. */
-const isUnder = ({ workflow_id, path = [] }: Gate, id: string): boolean =>
-  workflow_id === id || path.some((step) => step.workflow_id === id);
-
-const requireCaller = (caller: Caller | undefined): Caller =>
-  caller ?? refuse("filter: mine is a caller's; the embedding host has no seat at a gate");
+/** Returns the selection that a filter of gates stands for, for this caller. */
+async function selectGates(
+  parts: ListParts,
+  filter: z.output<typeof GateFilter>,
+  caller: Caller | undefined,
+): Promise<GateSelection> {
+  const { workflow_id, under, operator, intent_type, principal, risk, since, until, due_before, text = "" } = filter;
+  const wanted = foldCase(text.trim());
+  const selection = withoutUnset({
+    ...{ workflow_id, under, operator, intent_type, risk, principal_id: principal, tenant_id: tenantOf(caller) },
+    ...{ since: millisecondsOf(since), until: millisecondsOf(until), due_before: millisecondsOf(due_before) },
+    text: wanted === "" ? undefined : wanted,
+  });
+  const seats = await selectSeats(parts, { selection, filter, caller });
+  return seats === null ? selection : { ...selection, seats };
+}
 
 async function seatAt(parts: ListParts, gate: Gate, caller: Caller | undefined): Promise<Pick<Gate, "seat">> {
   return caller === undefined ? {} : { seat: (await seatDescriber(parts, caller))(gate) };
@@ -207,19 +202,18 @@ async function seatAt(parts: ListParts, gate: Gate, caller: Caller | undefined):
 /** Adds the members that a gate of a converted ledger lacks. */
 const complete = <G extends Gate>(gate: G): G => ({ ...plainGate, ...gate });
 
-/** Returns the whole gate as the index has it. */
-async function readWhole(store: LedgerStore, listed: CutGate): Promise<Gate> {
-  const gates = await store.gates({ workflow_id: listed.workflow_id });
-  const whole = gates.find(({ gate_id }) => gate_id === listed.gate_id);
-  return whole === undefined ? listed : complete(whole);
-}
-
-/** Reads a cursor: `<workflow_id>/<gate_id>`; a workflow alone stands for all of its gates. */
-function readCursor(text: string | undefined, all: string): GatePlace | undefined {
+/**
+ * Reads a cursor: `<workflow_id>/<gate_id>`, after the instant of the order if the list has one. Without an order a
+ * workflow alone stands for all of its gates.
+ */
+function readCursor(text: string | undefined, sort: GateSort | undefined, all: string): GatePlace | undefined {
   if (text === undefined) return undefined;
-  const [workflow_id = "", gate_id, ...more] = text.split("/");
-  const isGate = gate_id === undefined || GateId.safeParse(gate_id).success;
-  if (!WorkflowId.safeParse(workflow_id).success || !isGate || more.length > 0)
-    refuse(`filter: ${gateCursor({ workflow_id: "<workflow_id>", gate_id: "<gate_id>" })} is a cursor of gates`);
-  return { workflow_id, gate_id: gate_id ?? all };
+  const parts = text.split("/");
+  const at = sort === undefined ? null : Number(parts.shift());
+  const [workflow_id = "", gate_id, ...more] = parts;
+  const isGate = (gate_id === undefined && at === null) || GateId.safeParse(gate_id).success;
+  const isPlace = WorkflowId.safeParse(workflow_id).success && isGate && more.length === 0;
+  if (!isPlace || (at !== null && !Number.isFinite(at)))
+    refuse(`filter: ${at === null ? "" : "<epoch ms>/"}<workflow_id>/<gate_id> is a cursor of this list of gates`);
+  return { workflow_id, gate_id: gate_id ?? all, ...(at !== null && { at }) };
 }

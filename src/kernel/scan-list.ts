@@ -1,6 +1,6 @@
 /**
- * Makes a page of a list, or its count, if a filter has to examine items one by one: a segment at a time, with other
- * work in between, up to a maximum number of items.
+ * Makes a page of a list. A search examines the list a segment at a time, with other work in between, up to a maximum
+ * number of items.
  *
  * Owns: the walk through a list, in either direction. Never: knows the content of an item, or the filter.
  */
@@ -35,8 +35,8 @@ export async function readAll<Place, T extends Place>(
 export interface Scan<Place, T extends Place> {
   readonly page: Paged<Place>;
   readonly read: (page: Paged<Place>) => Promise<Segment<Place, T>>;
-  /** The filter without an index; null if there is none. */
-  readonly keeps: ((item: T) => boolean | Promise<boolean>) | null;
+  /** Whether a page is found by examining the list a segment at a time; else `read` returns it at once. */
+  readonly isSearch: boolean;
   readonly count: () => Promise<number>;
   readonly most: number;
 }
@@ -48,12 +48,12 @@ export async function tell<Place, T extends Place, S>(
 ): Promise<Listed<S>> {
   const list: S[] = [];
   for (const item of await readPage(scan)) list.push(await show(item));
-  return total ? Object.assign(list, { total: await countAll(scan) }) : list;
+  return total ? Object.assign(list, { total: await scan.count() }) : list;
 }
 
 async function readPage<Place, T extends Place>(scan: Scan<Place, T>): Promise<readonly T[]> {
-  const { page, keeps, read } = scan;
-  if (keeps === null) return (await read(page)).items;
+  const { page, isSearch, read } = scan;
+  if (!isSearch) return (await read(page)).items;
   const kept: T[] = [];
   for await (const item of search(scan, page)) {
     kept.push(item);
@@ -62,28 +62,20 @@ async function readPage<Place, T extends Place>(scan: Scan<Place, T>): Promise<r
   return isBackward(page) ? kept.reverse() : kept;
 }
 
-async function countAll<Place, T extends Place>(scan: Scan<Place, T>): Promise<number> {
-  if (scan.keeps === null) return scan.count();
-  let found = 0;
-  for await (const _ of search(scan, {})) found += 1;
-  return found;
-}
-
 type Cursors<Place> = Omit<Paged<Place>, "limit">;
 
 const isBackward = ({ after, before }: Cursors<unknown>): boolean => before !== undefined && after === undefined;
 
-/** Yields the items that the filter keeps, from the cursor on in its direction. */
+/** Yields the items that are found, from the cursor on in its direction. */
 async function* search<Place, T extends Place>(
-  { read, keeps, most }: Scan<Place, T>,
+  { read, most }: Scan<Place, T>,
   from: Cursors<Place>,
 ): AsyncGenerator<T, void, void> {
   let page: Paged<Place> = { ...from, limit: segment };
   for (let seen = 0; ; ) {
     if (seen >= most) refuseMore(most);
     const found = await read(page);
-    for (const item of isBackward(from) ? found.items.toReversed() : found.items)
-      if ((await keeps?.(item)) !== false) yield item;
+    yield* isBackward(from) ? found.items.toReversed() : found.items;
     if (found.next === null) return;
     seen += found.seen;
     page = { ...page, ...(isBackward(from) ? { before: found.next } : { after: found.next }) };

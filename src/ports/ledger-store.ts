@@ -20,6 +20,7 @@ import type { WorkflowStateName } from "../contract/progress.ts";
 import type { StoredQueueLimits } from "../contract/queue-limits.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { GatePageFilter, GateSelection, GateWork, SeatCount } from "./gate-page.ts";
 import type { GrantChanges, GrantIndex } from "./grant-index.ts";
 import type { QueueEntry, QueueIndex } from "./queue-index.ts";
 import type { IndexedSchedule, ScheduleIndex } from "./schedule-index.ts";
@@ -87,6 +88,8 @@ export interface AppendIndexes extends GrantChanges {
   readonly release?: boolean;
   /** Gates whose record changed; those that are neither open nor suspended leave the index. */
   readonly gates?: readonly Gate[];
+  /** The work that the gates belong to; absent where no gate changes. */
+  readonly work?: GateWork;
   /** The holds of the workflow from now on, in place of those that the index has. */
   readonly holds?: readonly Hold[];
   /** The entry of the workflow in its queue from now on; null if it has none. */
@@ -177,24 +180,26 @@ export interface HeadSelection {
   readonly principal_id?: Id;
   readonly since?: number;
   readonly until?: number;
+  /** A part of the title, the intent type or the id, as `foldCase` returns it. */
+  readonly text?: string;
 }
 
-/** A page of a list that is newest first: the items after a place, or before one. */
+/** A page of a list in its order: the items after a place, or before one. */
 export interface Paged<Place> {
   readonly after?: Place;
-  /** Without `after`: the `limit` items nearest to it, still newest first. */
+  /** Without `after`: the `limit` items nearest to it, still in the order of the list. */
   readonly before?: Place;
   readonly limit: number;
 }
 
-/** A page of workflows. */
-export type HeadPage = HeadSelection & Paged<HeadPlace>;
+/** A page of workflows, the newest first by default. */
+export type HeadPage = HeadSelection & Paged<HeadPlace> & { readonly sort?: "newest" | "oldest" };
 
-/** `text`, in lower case, is part of the title, the intent type or the id, whatever their case. */
-export interface HeadSearch extends HeadSelection, Paged<HeadPlace> {
+/** A search that examines at most `scan` heads. */
+export type HeadSearch = HeadPage & {
   readonly text: string;
   readonly scan: number;
-}
+};
 
 /** The result of a search, and the place at which it continues. */
 export interface HeadsFound {
@@ -210,22 +215,6 @@ export interface ListedHead extends WorkflowHead {
   readonly queued: boolean;
   readonly held_by: readonly string[];
 }
-
-export interface GatePlace {
-  readonly workflow_id: string;
-  readonly gate_id: string;
-}
-
-/** The selection of a list of open gates. `due_before` is epoch ms; a gate that is never due is not before any time. */
-export interface GateSelection {
-  readonly tenant_id?: Id;
-  readonly workflow_id?: string;
-  readonly operator?: string;
-  readonly due_before?: number;
-}
-
-/** A page of waiting gates. */
-export type GatePageFilter = GateSelection & Paged<GatePlace>;
 
 /** A row with its place in the whole log. */
 export interface PositionedRow {
@@ -351,10 +340,15 @@ export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, Grant
     readonly after?: string;
     readonly limit?: number;
   }): Promise<readonly Gate[]>;
-  /** Returns open gates as `listGate` cuts them; those of the newest workflow first, of one workflow by gate id. */
+  /**
+   * Returns open gates as `listGate` cuts them, in the order of the page; without one, those of the newest workflow
+   * first, of one workflow by gate id.
+   */
   listGates(page: GatePageFilter): Promise<readonly CutGate[]>;
   /** Counts the gates of a selection. */
   countGates(selection: GateSelection): Promise<number>;
+  /** Returns the different texts of `seatText` in a selection, each with the number of its gates; at most `limit`. */
+  countSeats(selection: GateSelection, limit: number): Promise<readonly SeatCount[]>;
   /** Returns all halts of all tenants that were ever set, in the order of their positions; a cheap call. */
   halts(): Promise<readonly StoredHalt[]>;
   /** Returns, for each holder of a tenant (of all tenants without one), how much it holds, by the holder's name. */

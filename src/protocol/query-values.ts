@@ -2,5 +2,8 @@
 import { z } from "zod";
 import { GateId, WorkflowId } from "../contract/ids.ts";
 
-/** The gate that a page ended with. */
-export const GateCursor = z.templateLiteral([WorkflowId, "/", GateId]);
+/** The gate that a page ended with; in a list with an order its instant stands before it, in epoch ms. */
+export const GateCursor = z.union([
+  z.templateLiteral([WorkflowId, "/", GateId]),
+  z.templateLiteral([z.number(), "/", WorkflowId, "/", GateId]),
+]);

@@ -14,6 +14,7 @@ export function addListTests(parts: SuiteParts): void {
   addHeadListTests(parts);
   addHeadTests(parts);
   addGateListTests(parts);
+  addGateOrderTests(parts);
 }
 
 /** Creates workflows in the order 1, 3, 2 (2 and 4 at once), all but the fifth of "acme". */
@@ -59,6 +60,11 @@ function addHeadListTests({ test, expect }: SuiteParts): void {
     expect(await page({ limit: 2, before: at(2, 30) })).toEqual([4]);
     expect(await page({ limit: 1, after: at(4, 30), before: at(1, 10) })).toEqual([2]);
     expect(await page({ limit: 1, before: at(1, 10), states: ["failed", "completed"] })).toEqual([2]);
+    const sort = "oldest";
+    expect(await page({ sort, limit: 3 })).toEqual([1, 3, 2]);
+    expect(await page({ sort, limit: 2, after: at(3, 20) })).toEqual([2, 4]);
+    expect(await page({ sort, limit: 2, before: at(4, 30) })).toEqual([3, 2]);
+    expect(await page({ sort, limit: 9, states: ["failed", "completed"], text: "other" })).toEqual([2]);
   });
 }
 
@@ -145,5 +151,57 @@ function addGateListTests({ test, expect }: SuiteParts): void {
     ]);
     expect(JSON.stringify(listed).length < 10_000).toEqual(true);
     expect(await store.gates({ workflow_id: stream.id })).toEqual(gates);
+  });
+}
+
+function addGateOrderTests({ test, expect }: SuiteParts): void {
+  test("open gates are listed in every order, by whatever selects them, and counted by their people", async (store) => {
+    const opened = (ms: number) => ({ opened_at: new Date(ms).toISOString() });
+    const requester = { type: "user", id: "ann" };
+    for (const [n, gate, title] of [
+      [1, { ...opened(30), requester, title: "Straße" }, "Order A-7"],
+      [2, { ...opened(10), ...due(5), risk_level: "high", roles: ["finance"] }, "order b"],
+      [3, { ...opened(20), ...due(9), path: [{ workflow_id: idOf(2), step_id: "s" }] }, "c"],
+      [4, { ...opened(20), ...due(5), operator: "pay" }, "d"],
+    ] as const) {
+      const stream = testStream(n);
+      const gates = [{ ...testGate(stream, "a"), ...(gate as object) }];
+      const work = { title, intent_type: n === 4 ? "Bank.Refund" : "Bank.Pay" };
+      await store.append([firstTurn(stream, {}, { indexes: { gates, work } }).entry]);
+    }
+    const list = async (page: Omit<Parameters<typeof store.listGates>[0], "limit">, limit = 9) =>
+      (await store.listGates({ tenant_id, ...page, limit })).map(({ workflow_id }) => Number(workflow_id.slice(3)));
+    const orders = { newest: [1, 4, 3, 2], oldest: [2, 3, 4, 1], due: [2, 4, 3, 1] } as const;
+    const never = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+    const keys = { newest: [30, 20, 20, 10], oldest: [10, 20, 20, 30], due: [5, 5, 9, never] } as const;
+    for (const sort of ["newest", "oldest", "due"] as const) {
+      expect(await list({ sort })).toEqual([...orders[sort]]);
+      for (const [i, n] of orders[sort].entries()) {
+        const place = { workflow_id: idOf(n), gate_id: "gate-a", at: keys[sort][i] as number };
+        expect(await list({ sort, after: place })).toEqual(orders[sort].slice(i + 1));
+        expect(await list({ sort, before: place }, 2)).toEqual(orders[sort].slice(Math.max(0, i - 2), i));
+      }
+    }
+    const sort = "newest";
+    for (const [selection, expected] of [
+      [{ intent_type: "Bank.Pay" }, [1, 3, 2]],
+      [{ principal_id: "ann" }, [1]],
+      [{ risk: "high" }, [2]],
+      [{ since: 20, until: 30 }, [4, 3]],
+      [{ under: idOf(2) }, [3, 2]],
+      [{ text: "order" }, [1, 2]],
+      [{ text: "straße" }, [1]],
+      [{ text: "refund", operator: "pay", due_before: 6 }, [4]],
+      [{ text: "%" }, []],
+    ] as const) {
+      expect(await list({ sort, ...selection })).toEqual([...expected]);
+      expect(await store.countGates({ tenant_id, ...selection })).toEqual(expected.length);
+    }
+    const seats = await store.countSeats({ tenant_id }, 9);
+    expect(seats.map(({ gates }) => gates).sort()).toEqual([1, 1, 2]);
+    const ofFinance = seats.filter(({ seat }) => seat.includes("finance")).map(({ seat }) => seat);
+    expect(await list({ sort, seats: ofFinance })).toEqual([2]);
+    expect(await store.countGates({ tenant_id, seats: [] })).toEqual(0);
+    expect((await store.countSeats({ tenant_id, risk: "high" }, 9)).length).toEqual(1);
   });
 }

@@ -89,7 +89,7 @@ export async function fillParked(place: Place, { count, originals }: { count: nu
 }
 
 /** Keeps what is appended, by stream. */
-function recording(store: LedgerStore): { readonly ledger: LedgerStore; readonly taken: Map<string, Append[]> } {
+export function recording(store: LedgerStore): { readonly ledger: LedgerStore; readonly taken: Map<string, Append[]> } {
   const taken = new Map<string, Append[]>();
   const append: LedgerStore["append"] = async (batch) => {
     for (const entry of batch) taken.set(entry.row.stream, [...(taken.get(entry.row.stream) ?? []), entry]);
@@ -101,7 +101,7 @@ function recording(store: LedgerStore): { readonly ledger: LedgerStore; readonly
 const ulids = /(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])/g;
 
 /** The entries of one workflow with every id exchanged for a new one, the chain sealed anew. */
-function copyOf(text: string, draw: () => string): readonly Append[] {
+export function copyOf(text: string, draw: () => string): readonly Append[] {
   const ids = new Map<string, string>();
   const exchanged = text.replace(ulids, (old) => {
     const known = ids.get(old) ?? draw();

@@ -119,7 +119,7 @@ async function whatServerUses(client: Client, work: () => Promise<void>): Promis
 }
 
 /** What each process of the server has used so far, ms; none where they are on another machine. */
-async function cpuOfServer(client: Client): Promise<ReadonlyMap<number, number>> {
+export async function cpuOfServer(client: Client): Promise<ReadonlyMap<number, number>> {
   const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity");
   return new Map(rows.flatMap(({ pid }) => cpuOf(pid)));
 }

@@ -64,6 +64,11 @@ describe("[API-08] lists over HTTP", () => {
     expect(await gates("mine=true&operator=Note.Publish&limit=1")).toEqual([second]);
     expect(await gates("role=admin")).toEqual([]);
     expect(await gates("due_before=2999-01-01")).toEqual([]);
+    const more = "intent_type=Note.Story&principal=1&risk=low&voted=false&since=2020-01-01&until=2999-01-01";
+    expect(await gates(`text=BOARD&sort=oldest&mine=true&${more.replace("Note.Story", intent)}`)).toEqual([first]);
+    const { next } = (await edge.ask<GatePage>("/v1/kernel/gates?sort=due&limit=1")).body;
+    expect(await gates(`sort=due&after=${next}`)).toEqual([second]);
+    expect(await list("sort=oldest&limit=1")).toEqual([[first], undefined]);
   });
 
   it.each([
@@ -73,6 +78,8 @@ describe("[API-08] lists over HTTP", () => {
     "workflows?after=wf_01KDVDNA0047C4FEZDQK8YZG0N",
     "gates?after=nowhere",
     "gates?mine=1",
+    "gates?sort=up",
+    "gates?risk=none",
     "gates?due_before=soon",
   ])("%s is refused with the parameter's name or what a cursor is", async (path) => {
     await using edge = await openEdge();

@@ -81,7 +81,7 @@ describe("storage", () => {
       ...(["name", "open", "close"] as const),
       ...(["append", "read", "last", "tail", "position", "dataVersion", "version"] as const),
       ...(["head", "heads", "heartbeat", "claim", "takeUp", "release", "held", "nextDue"] as const),
-      ...(["listHeads", "countHeads", "listGates", "countGates", "countHolds", "halts"] as const),
+      ...(["listHeads", "countHeads", "listGates", "countGates", "countSeats", "countHolds", "halts"] as const),
       ...(["grant", "grants", "grantsFor", "grantingTenants"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
       ...(["waits", "overdueWaits", "events", "findEvent"] as const),

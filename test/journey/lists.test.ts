@@ -1,5 +1,6 @@
 /** What the kernel lists: summaries from the indexes, newest first, by every filter, bounded whatever they tell of. */
 import { describe, expect, it } from "vitest";
+import { lists } from "../../src/api/lists.ts";
 import type { Caller } from "../../src/contract/auth-context.ts";
 import { maxListedGateChars } from "../../src/contract/listed-gate.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
@@ -73,6 +74,8 @@ describe("[LED-01] the list of workflows", () => {
     expect(await list({ after: third, limit: 1 })).toEqual([second]);
     expect(await list({ before: first, limit: 1 })).toEqual([second]);
     expect(await list({ before: first, text: "tell", limit: 1 })).toEqual([second]);
+    expect(await list({ sort: "oldest" })).toEqual([first, second, third]);
+    expect(await list({ sort: "oldest", text: "tell", after: first, limit: 1 })).toEqual([second]);
     expect((await t.kernel.workflows({ limit: 1, total: true })).total).toBe(3);
     expect((await t.kernel.workflows({ limit: 1, total: true, text: "tell the" })).total).toBe(2);
     expect((await t.kernel.workflows({ limit: 1 })).total).toBeUndefined();
@@ -181,6 +184,48 @@ describe("[GAT-01] the list of gates", () => {
     expect((await t.kernel.workflow(workflow_id)).state).toBe("waiting_for_user");
     expect((await refusalOf(t.kernel.gates({ mine: true }))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
     expect((await refusalOf(t.kernel.gates({ mine: true }, as("ann", "nobody")))).code).toMatch(/^T5_AUTH/);
+  });
+
+  it("by who voted, and in every order: each gate is reached by the cursor of the page before", async () => {
+    const { capability } = gatedSteps(1, { gate: { quorum: { approvals: 2 } } });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      ids.push(
+        (await t.run(intent, {}, { ...as(n % 2 === 0 ? "ann" : "bo"), input: { text: `Order ${n}` } })).workflow_id,
+      );
+      await t.clock.advance(1000);
+    }
+    const [first = "", , third = ""] = ids;
+    await decide(t, first, { gate_id: "gate-s1", decision: "approve", ...as("cy") } as never);
+    const list = async (filter: Parameters<TestKernel["kernel"]["gates"]>[0]) =>
+      idsOf(await t.kernel.gates(filter, as("cy")));
+    expect(await list({ voted: true })).toEqual([first]);
+    expect(await list({ voted: false, sort: "oldest" })).toEqual(ids.slice(1));
+    expect((await t.kernel.gates({ mine: true, limit: 1, total: true }, as("cy"))).total).toBe(3);
+    expect(await list({ principal: "bo", sort: "newest" })).toEqual([ids[3], ids[1]]);
+    expect(await list({ text: "ORDER 2" })).toEqual([third]);
+    expect(await list({ intent_type: "other", risk: "low" })).toEqual([]);
+    const opened = (await gateOf(t, third, "gate-s1")).opened_at;
+    expect(await list({ since: opened, sort: "oldest" })).toEqual(ids.slice(2));
+    expect(await list({ until: opened, sort: "oldest" })).toEqual(ids.slice(0, 2));
+    for (const sort of ["newest", "oldest", "due"] as const) {
+      const reached: string[] = [];
+      let after: string | undefined;
+      do {
+        const page = await lists.gates.read(
+          t.kernel,
+          { sort, limit: 1, total: false, ...(after && { after }) },
+          as("cy"),
+        );
+        reached.push(...idsOf(page.gates));
+        after = page.next ?? undefined;
+      } while (after !== undefined);
+      expect(reached.toSorted()).toEqual(ids.toSorted());
+    }
+    for (const filter of [{ sort: "due", after: `${first}/gate-s1` }, { sort: "up" }, { after: `1/${first}/gate-s1` }])
+      expect((await refusalOf(t.kernel.gates(filter as never, as("cy")))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+    expect((await refusalOf(t.kernel.gates({ voted: true }))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
   });
 
   it("one gate is read whole by its id, decided or not; one that is not there is T5_GATE_NOT_FOUND", async () => {

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createHttpApp } from "../../src/faces/http/index.ts";
 import type { Gate, ListedGate } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { gateColumns } from "../../src/ledger/tables/columns.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { readHere, runHere } from "../cli/command-line.ts";
 import { gatedSteps, intent, publishing } from "../gates/story.ts";
@@ -77,7 +78,7 @@ describe("a row that the log does not bear out", () => {
     await using w = await waiting();
     const { t, id, other, path } = w;
     withDatabase(path, (db) => {
-      const columns = "tenant_id, record, operator, due_at, listed";
+      const columns = gateColumns.slice(2).join(", ");
       db.exec(`INSERT INTO gates (workflow_id, gate_id, ${columns})
         SELECT workflow_id, 'gate-s9', ${columns} FROM gates WHERE workflow_id = '${id}'`);
     });

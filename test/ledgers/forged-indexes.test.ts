@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { renderVerdict } from "../../src/faces/cli/verify.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { gateColumns } from "../../src/ledger/tables/columns.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { openKernel } from "../bad-input/fixture.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
@@ -12,7 +13,7 @@ const freshPath = freshPaths();
 /** The columns of the index of workflows, without the workflow's id. */
 const workflowColumns = [
   "tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, updated_at, due_at",
-  "owner, epoch, principal_type, title, percent",
+  "owner, epoch, principal_type, title, percent, search",
 ].join(", ");
 const completed = "SELECT workflow_id FROM workflows WHERE state = 'completed'";
 const world = createWorld();
@@ -114,8 +115,8 @@ const forgeries: readonly (readonly [string, string, string, object])[] = [
   [
     "a gate that was decided",
     "gates",
-    `INSERT INTO gates (workflow_id, gate_id, tenant_id, record)
-       SELECT (${completed}), gate_id, tenant_id, record FROM gates LIMIT 1`,
+    `INSERT INTO gates (${gateColumns.join(", ")})
+       SELECT (${completed}), ${gateColumns.slice(1).join(", ")} FROM gates LIMIT 1`,
     { wrong: "extra" },
   ],
   [

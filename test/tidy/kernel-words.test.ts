@@ -139,6 +139,7 @@ describe("the store", () => {
     "gates",
     "listGates",
     "countGates",
+    "countSeats",
     "countHolds",
     "halts",
     "charges",
@@ -184,6 +185,7 @@ describe("the store", () => {
       "src/ports/queue-index.ts",
       "src/ports/grant-index.ts",
       "src/ports/workflow-head.ts",
+      "src/ports/gate-page.ts",
     ];
     const outside = port
       .flatMap((path) => importsOf(readSource(path)))

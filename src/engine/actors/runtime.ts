@@ -85,7 +85,7 @@ export interface Limits {
   readonly maxRoutes: number;
   /** Advice, loans, early decisions and used signatures that one gate keeps, of each kind. */
   readonly maxGateEntries: number;
-  /** The number of items that one list examines for a filter without an index: a text, a role, "mine". */
+  /** The workflows that one list examines for a text, and the different sets of people of one list of gates. */
   readonly maxListScanned: number;
   /**
    * The number of characters of logs against which one list of gates over many workflows is checked; gates beyond it
@@ -192,7 +192,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxCallRecords: 1_000,
   maxRoutes: 32,
   maxGateEntries: 1_000,
-  maxListScanned: 100_000,
+  maxListScanned: 1_000_000,
   maxListedLog: 1_000_000,
   maxTierRestarts: 1_000,
   maxRowChars: 500_000,

@@ -29,6 +29,7 @@ import {
   waitRemindedAt,
 } from "../../contract/workflow.ts";
 import { isWorking } from "../../contract/workflow-state.ts";
+import { titleOf } from "../../contract/workflow-summary.ts";
 import { type AppendIndexes, type Hold, heldByPause, type IndexedCharge } from "../../ports/ledger-store.ts";
 import type { IndexedSchedule } from "../../ports/schedule-index.ts";
 import { headOf, type KnownHead } from "./derive-head.ts";
@@ -63,7 +64,10 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   if (record.was_held) changes.holds = isTerminal(record.state) ? none : holdsOf(record);
   if (queueOf(record) !== undefined) changes.queue = indexedEntryOf(record, drafts.some(takesPlace));
   const gates = gatesOf(record, drafts);
-  if (gates.length > 0) changes.gates = gates;
+  if (gates.length > 0) {
+    changes.gates = gates;
+    changes.work = { intent_type: record.intent.type, title: titleOf(record.intent) };
+  }
   const keys = gather(drafts, (draft) => keysOf(record, draft));
   if (keys.length > 0) changes.keys = keys;
   const charges = gather(drafts, (draft) => chargesOf(record, draft));

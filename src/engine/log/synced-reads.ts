@@ -20,6 +20,7 @@ const syncedMethods = [
   "gates",
   "listGates",
   "countGates",
+  "countSeats",
   "countHolds",
   "halts",
   "grants",

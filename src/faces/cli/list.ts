@@ -4,8 +4,10 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { z } from "zod";
-import type { Gate } from "../../contract/gate.ts";
+import { type Gate, riskLevels } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
+import { withoutUnset } from "../../contract/json.ts";
+import { type GateFilter, gateSorts, type WorkflowFilter, workflowSorts } from "../../contract/list-filter.ts";
 import type { ListedGate } from "../../contract/listed-gate.ts";
 import { type WorkflowStateName, workflowStates } from "../../contract/progress.ts";
 import type { WorkflowSummary } from "../../contract/workflow-summary.ts";
@@ -36,9 +38,18 @@ interface ListOptions extends PageOptions {
   readonly text?: string;
   readonly since?: string;
   readonly until?: string;
+  readonly sort?: WorkflowFilter["sort"];
 }
 
 interface GateOptions extends PageOptions {
+  readonly voted?: boolean;
+  readonly intent?: string;
+  readonly by?: string | number;
+  readonly risk?: GateFilter["risk"];
+  readonly text?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly sort?: GateFilter["sort"];
   readonly workflow?: string;
   readonly under?: string;
   readonly mine?: boolean;
@@ -62,6 +73,7 @@ export function addLists(program: Command, terminal: Terminal): void {
       readTime(terminal),
     )
     .option("--until <time>", "only those from before this time", readTime(terminal))
+    .addOption(new Option("--sort <order>", "newest first, or oldest first").choices(workflowSorts))
     .action((options: ListOptions) => listWorkflows(options, terminal));
   addCommonOptions(program.command("show"))
     .description("show a workflow: its steps, its open gates, its outcomes")
@@ -72,7 +84,16 @@ export function addLists(program: Command, terminal: Terminal): void {
     .option("--workflow <id>", "only those of this workflow, whole")
     .option("--under <id>", "only those of this workflow and of its children at every level")
     .option("--mine", "only those that --principal has a seat at, as --role")
+    .option("--voted", "only those at which --principal has voted")
+    .option("--no-voted", "only those at which --principal has not voted")
     .option("--for-role <role>", "only those that name this role")
+    .option("--intent <type>", "only those of workflows of this intent type")
+    .option("--by <principal>", "only those of work that this principal asked for", readId)
+    .addOption(new Option("--risk <level>", "only those of this risk").choices(riskLevels))
+    .option("--text <text>", "only those with this in a title, operator, intent type or id")
+    .option("--since <time>", "only those opened at this time or later", readTime(terminal))
+    .option("--until <time>", "only those opened before this time", readTime(terminal))
+    .addOption(new Option("--sort <order>", "newest or oldest first, or what falls due first").choices(gateSorts))
     .option("--operator <name>", "only those before a call of this operator")
     .option("--due-before <time>", "only those due before this instant or day", readTime(terminal))
     .action((options: GateOptions) => listGates(options, terminal));
@@ -120,6 +141,7 @@ async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<
     ...(text !== undefined && { text }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
+    ...(options.sort !== undefined && { sort: options.sort }),
   };
   const workflows = await withKernel(session, ({ kernel, caller }) => kernel.workflows(filter, caller));
   const { total } = workflows;
@@ -164,16 +186,20 @@ async function showWorkflow(workflowId: string, options: CommonOptions, terminal
 
 async function listGates(options: GateOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
-  const { workflow, under, mine, forRole, operator, dueBefore } = options;
-  const filter = {
-    ...pageOf(options),
-    ...(workflow !== undefined && { workflow_id: workflow }),
-    ...(under !== undefined && { under }),
-    ...(mine !== undefined && { mine }),
-    ...(forRole !== undefined && { role: forRole }),
-    ...(operator !== undefined && { operator }),
-    ...(dueBefore !== undefined && { due_before: dueBefore }),
-  };
+  const { workflow, under, mine, voted, forRole, operator, dueBefore, intent, by, risk, text, since, until } = options;
+  const filter = withoutUnset({
+    ...{
+      ...pageOf(options),
+      workflow_id: workflow,
+      under,
+      mine,
+      voted,
+      role: forRole,
+      operator,
+      due_before: dueBefore,
+    },
+    ...{ intent_type: intent, principal: by, risk, text, since, until, sort: options.sort },
+  });
   const gates = await withKernel(session, ({ kernel, caller }) => kernel.gates(filter, caller));
   const { total } = gates;
   if (options.json) return printJson(session, { gates, ...(total !== undefined && { total }) });

@@ -8,11 +8,12 @@
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FieldError } from "../../contract/field-error.ts";
+import { riskLevels } from "../../contract/gate.ts";
 import type { GrantFilter } from "../../contract/grant-orders.ts";
 import { RecordedStepId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { nearestOf } from "../../contract/known-keys.ts";
-import { type GateFilter, Instant, type WorkflowFilter } from "../../contract/list-filter.ts";
+import { type GateFilter, gateSorts, Instant, type WorkflowFilter, workflowSorts } from "../../contract/list-filter.ts";
 import type { ItemFilter } from "../../contract/listed-item.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
@@ -57,6 +58,7 @@ export const workflowQuery = (most: number) =>
     text: z.string().max(200).optional().describe("In title, intent type or id, whatever the case."),
     since: Instant.optional().describe("Created at this instant or day, or later."),
     until: Instant.optional().describe("Created before this instant or day."),
+    sort: z.enum(workflowSorts).optional().describe("The order: newest (the default) or oldest first."),
     ...pageOf(most, WorkflowId),
   } satisfies QueryOf<Omit<WorkflowFilter, "states"> & { readonly state?: unknown }>);
 export const gateQuery = (most: number) =>
@@ -66,9 +68,17 @@ export const gateQuery = (most: number) =>
     mine: yes
       .optional()
       .describe("Those that wait for the caller, who has a seat there and has not voted; it takes gate:approve."),
+    voted: yes.optional().describe("Those at which the caller has voted, or (false) has not."),
     role: z.string().optional().describe("Those that name this role."),
+    intent_type: intentType.optional(),
+    principal: hostId.optional().describe("The id of who asked for the work."),
+    risk: z.enum(riskLevels).optional(),
+    text: z.string().max(200).optional().describe("In titles of gate or workflow, operator, intent type or id."),
+    since: Instant.optional().describe("Opened at this instant or day, or later."),
+    until: Instant.optional().describe("Opened before this instant or day."),
     operator: z.string().optional().describe("By what would run."),
     due_before: Instant.optional().describe("Due before this instant or day."),
+    sort: z.enum(gateSorts).optional().describe("The order: newest or oldest first, or what falls due first."),
     ...pageOf(most, GateCursor),
   } satisfies QueryOf<GateFilter>);
 /** Makes the query of grants, whose pages hold at most `most` items. */

@@ -21,6 +21,7 @@ import type { StreamHead } from "../tables/decide-append.ts";
 import { type BatchPlan, planBatch, type Standing, workflowColumns } from "../tables/plan-batch.ts";
 import { emptyLine, isJudged, lineText, readFor } from "../tables/queue-lines.ts";
 import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
+import { gateWrites } from "./gate-statements.ts";
 import { perBatch } from "./position.ts";
 import { firstOf, type Statement, sendAll, type Value } from "./query.ts";
 import { linesOf } from "./read-queues.ts";
@@ -260,8 +261,7 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["upsertQueueEntries", plan.queueEntries],
     ["upsertLimits", plan.limits],
     ["insertAdmissions", plan.admissions],
-    ["upsertGates", plan.gates],
-    ["deleteGates", plan.closedGates],
+    ...gateWrites(plan),
     [
       "addCharges",
       plan.charges.map(({ payer, counter, amounts: a }) => [

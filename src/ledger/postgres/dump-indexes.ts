@@ -5,7 +5,7 @@
  * 1.  All of it is one snapshot, at a position up to which the tail shows all rows, and beyond which it shows none.
  */
 import type { StoredIndexes } from "../../ports/ledger-store.ts";
-import { parseCell } from "../tables/columns.ts";
+import { gateColumns, parseCell } from "../tables/columns.ts";
 import type { Connections } from "./connect.ts";
 import { ledgerFailure } from "./failure.ts";
 import { horizon } from "./position.ts";
@@ -13,7 +13,7 @@ import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 
 const heads =
   "workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, " +
-  "updated_at, due_at, principal_type, title, percent, schedule, compensated";
+  "updated_at, due_at, principal_type, title, percent, schedule, compensated, search";
 
 const tables: readonly (readonly [name: string, key: readonly string[], text: string])[] = [
   [
@@ -27,7 +27,7 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
   [
     "gates",
     ["workflow_id", "gate_id"],
-    "SELECT workflow_id, gate_id, tenant_id, record, operator, due_at, listed FROM gates",
+    `SELECT ${gateColumns.join(", ")} FROM gates FULL JOIN gate_lists USING (workflow_id, gate_id, tenant_id)`,
   ],
   ["grants", ["grant_id"], "SELECT grant_id, tenant_id, operator, covers, record FROM grants"],
   ["halts", ["halt_id"], "SELECT halt_id, tenant_id, position, record, lifted FROM halts"],

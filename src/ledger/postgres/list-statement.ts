@@ -4,15 +4,25 @@
  * Owns: the names under which their texts are prepared: as many as there are ways to select.
  */
 import { type Columns, parseCell } from "../tables/columns.ts";
+import { listedTexts } from "../tables/gate-queries.ts";
 import { listOfHalts, type Query } from "../tables/list-queries.ts";
 import type { Statement } from "./query.ts";
+
+/** Words of SQLite, with those that stand for them here. */
+const words = [
+  [listOfHalts, "json_agg(DISTINCT h.holder)::text"],
+  [listedTexts, "SELECT json_array_elements_text(?::json)"],
+  ["instr(", "strpos("],
+  [/FROM gates (?!AS)/g, "FROM gate_lists "],
+] as const;
 
 const names = new Map<string, string>();
 
 /** Returns the statement of a query in the words of SQLite, whose places are `?`. */
 export function toStatement({ text, values }: Pick<Statement, "values"> & Pick<Query, "text">): Statement {
   let n = 0;
-  const numbered = text.replaceAll(listOfHalts, "json_agg(DISTINCT h.holder)::text").replaceAll("?", () => {
+  const own = words.reduce((before, [word, other]) => before.replaceAll(word, other), text);
+  const numbered = own.replaceAll("?", () => {
     n += 1;
     return `$${n}`;
   });

@@ -7,6 +7,7 @@
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { listGate } from "../../contract/listed-gate.ts";
+import type { SeatCount } from "../../ports/gate-page.ts";
 import type {
   HoldCount,
   LedgerStore,
@@ -26,15 +27,8 @@ import {
   toListedHead,
   toStoredHalt,
 } from "../tables/columns.ts";
-import {
-  gateCountQuery,
-  gatePageQuery,
-  headCountQuery,
-  headPageQuery,
-  headQuery,
-  isBackward,
-  type Query,
-} from "../tables/list-queries.ts";
+import { gateCountQuery, gatePageQuery, seatCountQuery } from "../tables/gate-queries.ts";
+import { headCountQuery, headPageQuery, headQuery, isBackward, type Query } from "../tables/list-queries.ts";
 import { digestOf } from "./append.ts";
 import { plain, toStatement } from "./list-statement.ts";
 import { firstOf, type Runner, rowsOf, type Statement } from "./query.ts";
@@ -77,6 +71,7 @@ type Records =
   | "gates"
   | "listGates"
   | "countGates"
+  | "countSeats"
   | "countHolds"
   | "halts"
   | "findKey"
@@ -95,6 +90,11 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
         return isBackward(page) ? gates.reverse() : gates;
       }),
     countGates: (selection) => read("countGates", (on) => countOf(on, gateCountQuery(selection))),
+    countSeats: (selection, limit) =>
+      read("countSeats", async (on) => {
+        const rows = await rowsOf(on, toStatement(seatCountQuery(selection, limit)));
+        return rows as unknown as readonly SeatCount[];
+      }),
     halts: () => read("halts", async (on) => (await rowsOf(on, statement("halts"))).map(toStoredHalt)),
     countHolds: (tenantId) =>
       read("countHolds", async (on) => {

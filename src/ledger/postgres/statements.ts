@@ -7,6 +7,7 @@
  * 2.  What several transactions may change at once is locked, and written, in the order of its key.
  */
 import { nameOfSession } from "./connect.ts";
+import { gateStatements } from "./gate-statements.ts";
 import { horizon, ownPosition } from "./position.ts";
 import type { Statement, Value } from "./query.ts";
 import { queueStatements } from "./queue-statements.ts";
@@ -63,7 +64,7 @@ function insertInto(table: string, columns: string, conflict = ""): string {
 const headColumns =
   "workflow_id text, tenant_id text, thread_id text, principal_id text, intent_id text, intent_type text, " +
   "correlation_id text, state text, created_at float8, updated_at float8, due_at float8, owner text, epoch bigint, " +
-  "principal_type text, title text, percent bigint, schedule text, compensated text";
+  "principal_type text, title text, percent bigint, schedule text, compensated text, search text";
 const changeColumns =
   "workflow_id text, updated_at float8, state text, is_due_given smallint, due_at float8, owner text, epoch bigint, " +
   "percent bigint, compensated text";
@@ -130,14 +131,7 @@ const texts = {
   deleteHolds: "DELETE FROM holds WHERE workflow_id = ANY($1)",
   insertHolds: insertInto("holds", "workflow_id text, step_id text, holder text, tenant_id text"),
   ...queueStatements(insertInto),
-  upsertGates: insertInto(
-    "gates",
-    "workflow_id text, gate_id text, tenant_id text, record text, operator text, due_at float8, listed text",
-    `ON CONFLICT (workflow_id, gate_id) DO UPDATE SET record = excluded.record, operator = excluded.operator,
-      due_at = excluded.due_at, listed = excluded.listed`,
-  ),
-  deleteGates: `DELETE FROM gates USING ${listOf("workflow_id text, gate_id text")}
-    WHERE gates.workflow_id = given.workflow_id AND gates.gate_id = given.gate_id`,
+  ...gateStatements(insertInto, listOf),
   addCharges: insertInto(
     "charges",
     "tenant_id text, counter text, share smallint, tokens float8, money numeric, invocations float8, wall_ms float8",
@@ -262,13 +256,6 @@ const texts = {
   takeAbandoned: takeUp(abandoned, readyAt),
   takeFreed: takeUp(freed, "epoch * 0"),
 
-  gatesOfTenant: `
-    SELECT record FROM gates WHERE tenant_id = $1 AND (workflow_id, gate_id) > ($2, $3)
-    ORDER BY workflow_id, gate_id LIMIT $4`,
-  gatesOfWorkflow: `
-    SELECT record FROM gates WHERE workflow_id = $1 AND tenant_id = coalesce($2, tenant_id)
-    AND (workflow_id, gate_id) > ($3, $4) ORDER BY gate_id LIMIT $5`,
-  gatesOfAll: "SELECT record FROM gates WHERE (workflow_id, gate_id) > ($1, $2) ORDER BY workflow_id, gate_id LIMIT $3",
   halts: "SELECT tenant_id, position, record, lifted FROM halts ORDER BY position, halt_id",
   grants: "SELECT record FROM grants WHERE tenant_id = $1 AND grant_id > $2 ORDER BY grant_id LIMIT $3",
   grant: "SELECT record FROM grants WHERE tenant_id = $1 AND grant_id = $2",

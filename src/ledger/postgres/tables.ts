@@ -5,6 +5,8 @@
  * 2.  Ids are compared byte by byte: in the order of every other store, whatever the database's language.
  * 3.  What a host names is kept as JSON text: 1 and "1" are different, and no character is refused.
  */
+import { dueOrder } from "../tables/gate-queries.ts";
+
 const id = 'text COLLATE "C"';
 
 // Queries in statements.ts repeat the expressions and conditions of indexes word for word, or Postgres would not use
@@ -55,7 +57,8 @@ export const tables = `
     title text NOT NULL,
     percent bigint NOT NULL,
     schedule ${id},
-    compensated text
+    compensated text,
+    search ${id} NOT NULL
   ) WITH (fillfactor = 60);
   CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
   CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
@@ -77,15 +80,30 @@ export const tables = `
     gate_id ${id} NOT NULL,
     tenant_id ${id} NOT NULL,
     record text NOT NULL,
-    operator ${id},
-    due_at float8,
     listed text,
     PRIMARY KEY (workflow_id, gate_id)
   );
   CREATE INDEX gates_by_tenant ON gates (tenant_id, workflow_id, gate_id);
-  CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id);
-  CREATE INDEX gates_newest_by_operator ON gates (tenant_id, operator, workflow_id DESC, gate_id);
-  CREATE INDEX gates_due ON gates (tenant_id, due_at, workflow_id DESC, gate_id) WHERE due_at IS NOT NULL;
+
+  -- What lists of gates select by, in short rows: a search reads all of them.
+  CREATE TABLE gate_lists (
+    workflow_id ${id} NOT NULL,
+    gate_id ${id} NOT NULL,
+    tenant_id ${id} NOT NULL,
+    operator ${id},
+    due_at float8,
+    opened_at float8 NOT NULL,
+    intent_type ${id} NOT NULL,
+    principal_id ${id},
+    risk ${id} NOT NULL,
+    above ${id} NOT NULL,
+    seat ${id} NOT NULL,
+    search ${id} NOT NULL,
+    PRIMARY KEY (workflow_id, gate_id)
+  );
+  CREATE INDEX gates_newest ON gate_lists (tenant_id, workflow_id DESC, gate_id);
+  CREATE INDEX gates_opened ON gate_lists (tenant_id, opened_at, workflow_id, gate_id);
+  CREATE INDEX gates_due ON gate_lists (tenant_id, (${dueOrder}), workflow_id, gate_id);
 
   -- The workflows that begin nothing, as a whole (step_id '') or in one step, and who holds them: 'pause', or a halt.
   CREATE TABLE holds (

@@ -8,13 +8,14 @@
  * 3.  Ids that a host may give as number or text are kept as JSON text: 1 and "1" are different tenants.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { dueOrder, listedBy } from "../tables/gate-queries.ts";
 import { type FailurePlace, ledgerFailure } from "./failure.ts";
 
 /** "CSGN" */
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 15;
+export const schemaVersion = 16;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -61,13 +62,15 @@ const tables = `
     title TEXT NOT NULL,
     percent INTEGER NOT NULL,
     schedule TEXT,
-    compensated TEXT
+    compensated TEXT,
+    -- The folded text that a search looks in.
+    search TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
   CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
   CREATE INDEX workflows_by_intent ON workflows (intent_id);
   -- Each list of a tenant is read off an index in its own order, whatever it selects by.
-  CREATE INDEX workflows_newest ON workflows (tenant_id, created_at, workflow_id);
+  CREATE INDEX workflows_newest ON workflows (tenant_id, created_at, workflow_id, search);
   CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
@@ -91,12 +94,22 @@ const tables = `
     due_at REAL,
     -- The gate as lists show it; NULL where that is the record itself.
     listed TEXT,
+    opened_at REAL NOT NULL,
+    intent_type TEXT NOT NULL,
+    principal_id TEXT,
+    risk TEXT NOT NULL,
+    -- The workflows above its own, each on a line; who may decide, as JSON; the folded text that a search looks in.
+    above TEXT NOT NULL,
+    seat TEXT NOT NULL,
+    search TEXT NOT NULL,
     PRIMARY KEY (workflow_id, gate_id)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX gates_by_tenant ON gates (tenant_id, workflow_id, gate_id);
-  CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id);
-  CREATE INDEX gates_newest_by_operator ON gates (tenant_id, operator, workflow_id DESC, gate_id);
-  CREATE INDEX gates_due ON gates (tenant_id, due_at, workflow_id DESC, gate_id) WHERE due_at IS NOT NULL;
+  -- Each order, and the people, with all that a list selects by: a record is read for a gate of the page only.
+  CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id, ${listedBy});
+  CREATE INDEX gates_opened ON gates (tenant_id, opened_at, workflow_id, gate_id, ${listedBy});
+  CREATE INDEX gates_due ON gates (tenant_id, ${dueOrder}, workflow_id, gate_id, ${listedBy});
+  CREATE INDEX gates_seats ON gates (tenant_id, ${listedBy}, workflow_id);
 
   -- The workflows that begin nothing, as a whole (step_id '') or in one step, and who holds them: 'pause', or a halt.
   CREATE TABLE holds (

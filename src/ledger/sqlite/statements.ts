@@ -6,6 +6,7 @@
  * 1.  The conditions of due, abandoned and held repeat those of their partial indexes word for word.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { gateChanges, gateColumns } from "../tables/columns.ts";
 
 // The driver refuses an integer that JavaScript cannot hold. A forged sequence must not keep other rows from a reader.
 const sequences = ["first_sequence", "last_sequence"].map(
@@ -66,8 +67,8 @@ const texts = {
     INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type,
       correlation_id, state,
       created_at, updated_at, due_at, owner, epoch, principal_type, title, percent, schedule,
-      compensated)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      compensated, search)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   // ?2 state or NULL to keep it; ?3 whether ?4 is the new due time. The holder is known from the stream's head.
   updateWorkflow: `
     UPDATE workflows SET updated_at = ?1, state = coalesce(?2, state), due_at = iif(?3, ?4, due_at),
@@ -174,9 +175,8 @@ const texts = {
     FROM holds WHERE tenant_id = coalesce(?1, tenant_id) GROUP BY holder ORDER BY holder`,
 
   upsertGate: `
-    INSERT INTO gates (workflow_id, gate_id, tenant_id, record, operator, due_at, listed) VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET record = excluded.record, operator = excluded.operator, due_at = excluded.due_at,
-      listed = excluded.listed`,
+    INSERT INTO gates (${gateColumns.join(", ")}) VALUES (${gateColumns.map(() => "?").join(", ")})
+    ON CONFLICT DO UPDATE SET ${gateChanges}`,
   deleteGate: "DELETE FROM gates WHERE workflow_id = ? AND gate_id = ?",
   gatesOfTenant: `
     SELECT record FROM gates WHERE tenant_id = ? AND (workflow_id, gate_id) > (?, ?)

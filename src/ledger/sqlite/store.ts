@@ -17,7 +17,7 @@ import { Durability } from "./durability.ts";
 import { isUnwritable, ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, heartbeatOwner, releaseLease, takeUp } from "./leases.ts";
 import { markProcess } from "./process-mark.ts";
-import { countGates, countHeads, defineSearch, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
+import { countGates, countHeads, countSeats, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
 import { createQueueReads } from "./read-queues.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { createScheduleReads } from "./read-schedules.ts";
@@ -89,7 +89,6 @@ function prepareConnection(path: string, db: DatabaseSync): Connection {
   try {
     const requireSameFile = watchFile(path);
     const durability = new Durability(db);
-    defineSearch(db);
     const statements = prepareStatements(db);
     return {
       db,
@@ -212,6 +211,7 @@ type RecordIndex =
   | "gates"
   | "listGates"
   | "countGates"
+  | "countSeats"
   | "countHolds"
   | "halts"
   | "grants"
@@ -231,6 +231,7 @@ function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
     gates: (filter) => run("gates", (on) => readGates(on, filter)),
     listGates: (page) => run("listGates", (on) => listGates(on, page)),
     countGates: (selection) => run("countGates", (on) => countGates(on, selection)),
+    countSeats: (selection, limit) => run("countSeats", (on) => countSeats(on, selection, limit)),
     halts: () => run("halts", ({ statements }) => statements.halts.all().map(toStoredHalt)),
     grants: (tenantId, { after = "", limit }) =>
       run("grants", ({ statements }) => statements.grants.all(idText(tenantId), after, limit).map(toGrant)),

@@ -11,6 +11,7 @@ import type { Compensated } from "../../contract/compensation.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
+import { seatText } from "../../contract/gate-seats.ts";
 import type { Grant } from "../../contract/grant.ts";
 import type { Halt, StoredHalt } from "../../contract/halt.ts";
 import { instantText } from "../../contract/instant.ts";
@@ -18,7 +19,9 @@ import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { ScheduleEntry, StoredSchedule } from "../../contract/schedule.ts";
+import { searchTextOf } from "../../contract/search-text.ts";
 import type { TurnRow } from "../../contract/turn.ts";
+import type { GateWork } from "../../ports/gate-page.ts";
 import type { IndexedCharge, ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { OverdueWait, StoredEvent, StoredWait, WaitSource } from "../../ports/wait-store.ts";
 
@@ -147,14 +150,42 @@ export function toCharge(columns: Columns | undefined): Charge {
   return { tokens, money, invocations, wall_ms };
 }
 
-/** Returns the columns of the index of gates besides the record. */
-export function gateColumns(gate: Gate) {
+/** The columns of the index of gates, in the order of `gateRow`. */
+export const gateColumns = [
+  ...["workflow_id", "gate_id", "tenant_id", "record", "operator", "due_at", "listed"],
+  ...["opened_at", "intent_type", "principal_id", "risk", "above", "seat", "search"],
+] as const;
+
+/** The assignments by which a newer row of a gate replaces the one that is there. */
+export const gateChanges = gateColumns
+  .slice(3)
+  .map((column) => `${column} = excluded.${column}`)
+  .join(", ");
+
+/** A gate to be written, and the work that it belongs to. */
+export interface PlannedGate {
+  readonly gate: Gate;
+  readonly tenant: string;
+  readonly work: GateWork | undefined;
+}
+
+/** Returns the row of a gate. `above` names the workflows that run its own, each on a line. */
+export function gateRow({ gate, tenant, work }: PlannedGate) {
+  const { intent_type, title } = work ?? { intent_type: "", title: "" };
   const listed = listGate(gate);
-  return {
-    operator: gate.operator,
-    due_at: gate.due_at === null ? null : Date.parse(gate.due_at),
-    listed: listed.truncated ? JSON.stringify(listed) : null,
-  };
+  const asker = gate.requester ?? gate.requesters?.[0];
+  return [
+    ...[gate.workflow_id, gate.gate_id, tenant, JSON.stringify(gate), gate.operator],
+    gate.due_at === null ? null : Date.parse(gate.due_at),
+    listed.truncated ? JSON.stringify(listed) : null,
+    Date.parse(gate.opened_at),
+    intent_type,
+    asker == null ? null : idText(asker.id),
+    gate.risk_level,
+    (gate.path ?? []).map(({ workflow_id }) => workflow_id).join("\n"),
+    seatText(gate),
+    searchTextOf([listed.title, intent_type, gate.operator, gate.workflow_id, title]),
+  ];
 }
 
 export const toWait = (columns: Columns): StoredWait => ({

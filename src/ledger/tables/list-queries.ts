@@ -1,16 +1,15 @@
 /**
- * Queries of lists: workflows and open gates by their filters, a page at a time.
+ * Queries of lists: workflows, waits and schedules by their filters, a page at a time; gates: gate-queries.ts.
  *
  * Owns: queries whose text depends on the filter, so that a database can choose an index by it. A `?` is a bound value.
- * Never: puts a value into the text. Never reads a workflow's events or a gate's whole record.
- * 1.  Within a tenant a page of workflows, and one of gates by operator, is read off an index in its own order: only
+ * Never: puts a value into the text. Never reads a workflow's events.
+ * 1.  Within a tenant a page of workflows is read off an index in its own order: only
  *     rows that the other terms exclude are skipped, and nothing is sorted (list-plans.test.ts).
  */
 import {
-  type GatePageFilter,
-  type GateSelection,
   type HeadFilter,
   type HeadPage,
+  type HeadPlace,
   type HeadSelection,
   heldByPause,
 } from "../../ports/ledger-store.ts";
@@ -27,9 +26,12 @@ export interface Query {
   readonly values: readonly Bound[];
 }
 
-/** Returns whether a page goes back, and is read in the reverse order. */
+/** Returns whether a page goes back, and is read in the reverse order of its list. */
 export const isBackward = ({ after, before }: { readonly after?: object; readonly before?: object }): boolean =>
   before !== undefined && after === undefined;
+
+/** Returns whether the rows of a page of workflows are read from the oldest on. */
+const isRising = (page: HeadPage): boolean => (page.sort === "oldest") !== isBackward(page);
 
 /** Returns the query of heads in the order of ids. */
 export function headQuery(filter: HeadFilter): Query {
@@ -50,10 +52,7 @@ function* filterOfHeads(filter: HeadFilter): Generator<Term> {
 export const headCountQuery = (selection: HeadSelection): Query =>
   countQuery("workflows", [...selectionOfHeads(selection), ...stateTerms(selection)]);
 
-export const gateCountQuery = (selection: GateSelection): Query =>
-  countQuery("gates", [...selectionOfGates(selection)]);
-
-const countQuery = (table: string, terms: readonly Term[]): Query => ({
+export const countQuery = (table: string, terms: readonly Term[]): Query => ({
   text: `SELECT count(*) AS n FROM ${table} ${where(terms)}`,
   values: valuesOf(terms),
 });
@@ -78,7 +77,7 @@ export const listedColumns = `w.*, ${openGates}, ${paused} AS paused, ${queued} 
  */
 export function headPageQuery(page: HeadPage, columns = listedColumns, more: readonly Term[] = []): Query {
   const { limit, states } = page;
-  const order = isBackward(page) ? "created_at, workflow_id" : "created_at DESC, workflow_id DESC";
+  const order = isRising(page) ? "created_at, workflow_id" : "created_at DESC, workflow_id DESC";
   const shared = [...selectionOfHeads(page), ...headCursors(page), ...more];
   const parts = (states === undefined ? [undefined] : [...new Set(states)]).map((state) => {
     const terms: readonly Term[] = state === undefined ? shared : [...shared, ["state = ?", state]];
@@ -92,8 +91,27 @@ export function headPageQuery(page: HeadPage, columns = listedColumns, more: rea
   return { text: `${union} ORDER BY ${order} LIMIT ?`, values: [...parts.flatMap(({ values }) => values), limit] };
 }
 
+/**
+ * Returns the query of the heads of a page up to its last examined place that a text is found in. The heads are read
+ * once they are found; the search itself reads an index alone.
+ */
+export function headSearchQuery(page: HeadPage, end: HeadPlace | null): Query {
+  const found = headPageQuery(page, "w.workflow_id, w.created_at", upTo(page, end));
+  const way = isRising(page) ? "" : " DESC";
+  const text = `SELECT ${listedColumns} FROM workflows AS w
+    WHERE w.workflow_id IN (SELECT workflow_id FROM (${found.text}) AS found)
+    ORDER BY w.created_at${way}, w.workflow_id${way}`;
+  return { text, values: found.values };
+}
+
+/** Returns the query of the last place of a page. */
+export function pageEndQuery(page: HeadPage): Query {
+  const { text, values } = headPageQuery(page, "w.created_at, w.workflow_id");
+  return { text: `SELECT * FROM (${text}) AS looked LIMIT 1 OFFSET ?`, values: [...values, page.limit - 1] };
+}
+
 function* selectionOfHeads(selection: HeadSelection): Generator<Term> {
-  const { tenant_id, thread_id, intent_type, schedule, principal_id, since, until } = selection;
+  const { tenant_id, thread_id, intent_type, schedule, principal_id, since, until, text } = selection;
   if (tenant_id !== undefined) yield ["tenant_id = ?", idText(tenant_id)];
   if (thread_id !== undefined) yield ["thread_id = ?", idText(thread_id)];
   if (intent_type !== undefined) yield ["intent_type = ?", intent_type];
@@ -101,6 +119,7 @@ function* selectionOfHeads(selection: HeadSelection): Generator<Term> {
   if (principal_id !== undefined) yield ["principal_id = ?", idText(principal_id)];
   if (since !== undefined) yield ["created_at >= ?", since];
   if (until !== undefined) yield ["created_at < ?", until];
+  if (text !== undefined) yield ["instr(search, ?) > 0", text];
 }
 
 function* stateTerms({ states }: Pick<HeadSelection, "states">): Generator<Term> {
@@ -109,41 +128,17 @@ function* stateTerms({ states }: Pick<HeadSelection, "states">): Generator<Term>
   yield wanted.length === 0 ? ["1 = 0"] : [`state IN (${wanted.map(() => "?").join(", ")})`, ...wanted];
 }
 
-function* headCursors({ after, before }: HeadPage): Generator<Term> {
-  if (after !== undefined) yield ["(created_at, workflow_id) < (?, ?)", after.created_at, after.workflow_id];
-  if (before !== undefined) yield ["(created_at, workflow_id) > (?, ?)", before.created_at, before.workflow_id];
-}
-
-export function gatePageQuery(page: GatePageFilter): Query {
-  const order = isBackward(page) ? "workflow_id, gate_id DESC" : "workflow_id DESC, gate_id";
-  const terms = [...selectionOfGates(page), ...gateCursors(page)];
-  const text = `SELECT coalesce(listed, record) AS listed FROM gates ${where(terms)} ORDER BY ${order} LIMIT ?`;
-  return { text, values: [...valuesOf(terms), page.limit] };
-}
-
-function* selectionOfGates({ tenant_id, workflow_id, operator, due_before }: GateSelection): Generator<Term> {
-  if (tenant_id !== undefined) yield ["tenant_id = ?", idText(tenant_id)];
-  if (workflow_id !== undefined) yield ["workflow_id = ?", workflow_id];
-  if (operator !== undefined) yield ["operator = ?", operator];
-  if (due_before !== undefined) yield ["due_at < ?", due_before];
-}
-
-// The first half of each is the range that the index is read from.
-function* gateCursors({ after, before }: GatePageFilter): Generator<Term> {
-  if (after !== undefined)
-    yield [
-      "workflow_id <= ? AND (workflow_id < ? OR gate_id > ?)",
-      after.workflow_id,
-      after.workflow_id,
-      after.gate_id,
-    ];
+function* headCursors({ after, before, sort }: HeadPage): Generator<Term> {
+  const [later, earlier] = sort === "oldest" ? [">", "<"] : ["<", ">"];
+  if (after !== undefined) yield [`(created_at, workflow_id) ${later} (?, ?)`, after.created_at, after.workflow_id];
   if (before !== undefined)
-    yield [
-      "workflow_id >= ? AND (workflow_id > ? OR gate_id < ?)",
-      before.workflow_id,
-      before.workflow_id,
-      before.gate_id,
-    ];
+    yield [`(created_at, workflow_id) ${earlier} (?, ?)`, before.created_at, before.workflow_id];
+}
+
+/** Returns the part of a page up to its last examined place; the whole page for null. */
+function upTo(page: HeadPage, end: HeadPlace | null): readonly Term[] {
+  if (end === null) return [];
+  return [[`(created_at, workflow_id) ${isRising(page) ? "<=" : ">="} (?, ?)`, end.created_at, end.workflow_id]];
 }
 
 /** Returns the query of waits, in the order in which they began. */
@@ -170,6 +165,6 @@ export function schedulePageQuery({ tenant_id, intent_type, after, limit }: Sche
   return { text, values: [...valuesOf(terms), limit] };
 }
 
-const where = (terms: readonly Term[]): string =>
+export const where = (terms: readonly Term[]): string =>
   terms.length === 0 ? "" : `WHERE ${terms.map(([text]) => text).join(" AND ")}`;
-const valuesOf = (terms: readonly Term[]): readonly Bound[] => terms.flatMap(([, ...values]) => values);
+export const valuesOf = (terms: readonly Term[]): readonly Bound[] => terms.flatMap(([, ...values]) => values);

@@ -8,9 +8,10 @@
  * 1.  A refused entry leaves nothing; decide-append.ts says whether it is refused.
  */
 import { addCharge, type Charge } from "../../contract/budget.ts";
-import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import { isOpenGate } from "../../contract/gate.ts";
+import { searchTextOf } from "../../contract/search-text.ts";
 import type { Append, AppendIndexes, AppendReceipt, Hold } from "../../ports/ledger-store.ts";
-import { gateColumns, grantRow, idText, payerOf, threadText } from "./columns.ts";
+import { gateRow, grantRow, idText, type PlannedGate, payerOf, threadText } from "./columns.ts";
 import {
   frees,
   holderAfter,
@@ -66,7 +67,7 @@ export interface BatchPlan {
   /** The columns of `workflowColumns`. */
   readonly newWorkflows: readonly Row[];
   readonly changedWorkflows: readonly WorkflowChange[];
-  /** workflow_id, gate_id, tenant_id, record, operator, due_at, listed */
+  /** The columns of `gateColumns`. */
   readonly gates: readonly Row[];
   /** The workflows whose holds are written anew, with the columns workflow_id, step_id, holder, tenant_id. */
   readonly holds: readonly { readonly workflow_id: string; readonly rows: readonly Row[] }[];
@@ -143,6 +144,7 @@ export const workflowColumns = [
   "percent",
   "schedule",
   "compensated",
+  "search",
 ] as const;
 
 export const planBatch = (batch: readonly Append[], standing: Standing): BatchPlan =>
@@ -156,7 +158,7 @@ class Planning {
   readonly #streams = new Map<string, MovedStream>();
   readonly #created = new Map<string, NewWorkflow>();
   readonly #changed = new Map<string, WorkflowChange>();
-  readonly #gates = new Map<string, { readonly gate: Gate; readonly tenant: string }>();
+  readonly #gates = new Map<string, PlannedGate>();
   readonly #holds = new Map<string, BatchPlan["holds"][number]>();
   readonly #keys = new Map<string, BatchPlan["keys"][number]>();
   readonly #charges = new Map<string, BatchPlan["charges"][number]>();
@@ -266,6 +268,7 @@ class Planning {
       tenant_id: tenant,
       thread_id: thread,
       principal_id: idText(create.principal_id),
+      search: searchTextOf([create.title, create.intent_type, create.workflow_id]),
       state: state ?? create.state,
       compensated: state === undefined ? create.compensated : compensated,
       percent: percent ?? create.percent,
@@ -280,6 +283,7 @@ class Planning {
     this.#writeWaits(write);
     const {
       gates = [],
+      work,
       holds,
       keys = [],
       charges = [],
@@ -290,7 +294,7 @@ class Planning {
       memory = [],
       documents = [],
     } = indexes;
-    for (const gate of gates) this.#gates.set(keyOf(gate.workflow_id, gate.gate_id), { gate, tenant });
+    for (const gate of gates) this.#gates.set(keyOf(gate.workflow_id, gate.gate_id), { gate, tenant, work });
     if (holds !== undefined) this.#holds.set(stream, { workflow_id: stream, rows: holdRows(holds, stream, tenant) });
     for (const { key, action_id } of keys) {
       const [text, name] = [JSON.stringify(key), keyOf(tenant, JSON.stringify(key))];
@@ -388,11 +392,6 @@ const mergeChanges = (before: WorkflowChange | undefined, change: WorkflowChange
   before === undefined
     ? change
     : ({ ...before, ...givenBy(change), isProgress: before.isProgress && change.isProgress } as WorkflowChange);
-
-function gateRow({ gate, tenant }: { readonly gate: Gate; readonly tenant: string }): Row {
-  const { operator, due_at, listed } = gateColumns(gate);
-  return [gate.workflow_id, gate.gate_id, tenant, JSON.stringify(gate), operator, due_at, listed];
-}
 
 /** Returns the rows of holds. The workflow as a whole has the empty step id, which no step has. */
 const holdRows = (holds: readonly Hold[], workflowId: string, tenant: string): readonly Row[] =>

@@ -1,0 +1,59 @@
+/**
+ * The statements of open gates. Their records stand apart from what lists select by: a list reads many rows of the
+ * latter, which are short, and the records of one page.
+ */
+
+import { gateColumns } from "../tables/columns.ts";
+import type { BatchPlan, Cell } from "../tables/plan-batch.ts";
+
+type Insert = (table: string, columns: string, conflict?: string) => string;
+
+const place = ["workflow_id", "gate_id", "tenant_id"];
+const ofRecord = ["record", "listed"];
+/** The columns of each table. */
+export const recordColumns = [...place, ...ofRecord];
+export const listColumns = gateColumns.filter((column) => !ofRecord.includes(column));
+
+const typed = (columns: readonly string[]): string =>
+  columns.map((column) => `${column} ${column.endsWith("_at") ? "float8" : "text"}`).join(", ");
+
+const replacing = (columns: readonly string[]): string =>
+  `ON CONFLICT (workflow_id, gate_id) DO UPDATE SET ${columns
+    .filter((column) => !place.includes(column))
+    .map((column) => `${column} = excluded.${column}`)
+    .join(", ")}`;
+
+/** Returns the cells of these columns of rows that have those of `gateColumns`. */
+const pick =
+  (columns: readonly string[]) =>
+  (row: readonly Cell[]): readonly Cell[] =>
+    columns.map((column) => row[(gateColumns as readonly string[]).indexOf(column)] ?? null);
+
+/** Returns the writes of open gates, and of those that are open no more. */
+export const gateWrites = ({ gates, closedGates }: BatchPlan) =>
+  [
+    ["upsertGates", gates.map(pick(recordColumns))],
+    ["upsertGateLists", gates.map(pick(listColumns))],
+    ["deleteGates", closedGates],
+    ["deleteGateLists", closedGates],
+  ] as const;
+
+export const gateStatements = (insertInto: Insert, listOf: (columns: string) => string) => {
+  const remove = (table: string): string => `
+    DELETE FROM ${table} USING ${listOf("workflow_id text, gate_id text")}
+    WHERE ${table}.workflow_id = given.workflow_id AND ${table}.gate_id = given.gate_id`;
+  return {
+    upsertGates: insertInto("gates", typed(recordColumns), replacing(recordColumns)),
+    upsertGateLists: insertInto("gate_lists", typed(listColumns), replacing(listColumns)),
+    deleteGates: remove("gates"),
+    deleteGateLists: remove("gate_lists"),
+    gatesOfTenant: `
+      SELECT record FROM gates WHERE tenant_id = $1 AND (workflow_id, gate_id) > ($2, $3)
+      ORDER BY workflow_id, gate_id LIMIT $4`,
+    gatesOfWorkflow: `
+      SELECT record FROM gates WHERE workflow_id = $1 AND tenant_id = coalesce($2, tenant_id)
+      AND (workflow_id, gate_id) > ($3, $4) ORDER BY gate_id LIMIT $5`,
+    gatesOfAll:
+      "SELECT record FROM gates WHERE (workflow_id, gate_id) > ($1, $2) ORDER BY workflow_id, gate_id LIMIT $3",
+  } as const;
+};
