@@ -41,6 +41,8 @@ export async function openGallery(): Promise<Gallery> {
     ["timeline", hashOf(ended, "/time"), ".events li"],
     ["why", hashOf(ended, "/why"), ".causes li"],
     ["runs", "/#/runs", "tbody tr"],
+    ["home", "/#/home", ".figure"],
+    ["new run", "/#/start", "form"],
     ["what if", "/#/what-if", "form"],
     ["budgets", "/#/budgets", "meter"],
     ["inspect", `/#/inspect?workflow=${ended}`, ".sequence li"],

@@ -24,7 +24,7 @@ describe("a gate", () => {
     expect(gate?.kind).toBe("in_doubt");
     await using visitor = await site.enter(ann);
     const { page, complaints } = visitor;
-    await page.getByText("was called, and nobody knows whether it happened").waitFor();
+    await page.getByText("nobody knows whether it happened").waitFor();
     await page.goto(site.url + hashOf(id, `/g/${gate?.gate_id}`));
     await page.getByText("user ann asked for work that called Note.Send").waitFor();
     await page.getByRole("heading", { name: "What was sent" }).waitFor();

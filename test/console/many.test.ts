@@ -1,34 +1,129 @@
 /** Many gates, and long words: every gate can be reached, and no word pushes another column out of sight. */
 import { describe, expect, it } from "vitest";
 import { gatedSteps, intent } from "../gates/story.ts";
-import { ann, hashOf, openSite } from "./site.ts";
+import { ann, bo, hashOf, openSite } from "./site.ts";
 
 describe("an inbox of more than a hundred gates", () => {
-  it("shows every one of them, page by page, and on a person's word what has waited longest first", async () => {
+  it("reaches every one by search, order, filter and page, all in the address, and keeps named views", async () => {
     await using site = await openSite({ kernel: { capabilities: [gatedSteps(10).capability] } });
     const ids: string[] = [];
-    for (let n = 0; n < 15; n += 1) {
-      const { workflow_id } = await site.kernel.submit({ ...ann, intent_hint: { intent_type: intent } });
+    for (let n = 0; n < 11; n += 1) {
+      const who = n === 5 ? bo : ann;
+      const input = { mode: "data" as const, text: `Order ${n}` };
+      const { workflow_id } = await site.kernel.submit({ ...who, input, intent_hint: { intent_type: intent } });
       await site.kernel.settled(workflow_id);
       ids.push(workflow_id);
     }
     await using visitor = await site.enter(ann);
     const { page, complaints } = visitor;
-    await page.getByText("150 decisions wait for you.").waitFor();
-    await page.getByText("These are 100 of 150.").waitFor();
-    const links = () => page.locator(".item a[data-item]").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
-    expect((await links()).some((href) => href?.includes(ids[0] as string))).toBe(false);
-    await page.getByRole("button", { name: "Show more" }).press("Enter");
-    await page.getByText("These are 100 of 150.").waitFor({ state: "detached" });
-    expect(new Set(await links()).size).toBe(150);
-    await page.getByLabel("First").selectOption("oldest");
-    await page.getByText("These are 100 of 150.").waitFor();
-    const oldest = await links();
-    expect(oldest.slice(0, 10).every((href) => href?.includes(ids[0] as string))).toBe(true);
-    await page.getByRole("button", { name: "Show more" }).press("Enter");
-    await page.getByText("These are 100 of 150.").waitFor({ state: "detached" });
-    expect(new Set(await links()).size).toBe(150);
-    expect((await links()).slice(0, 100)).toEqual(oldest);
+    await page.getByText("110 decisions wait for you.").waitFor();
+    await page.getByText("These are 50 of 110.").waitFor();
+    const gates = () => page.locator(".item a[data-item]").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
+    for (const shown of ["These are 100 of 110.", null]) {
+      await page.getByRole("button", { name: "Show more" }).press("Enter");
+      if (shown !== null) await page.getByText(shown).waitFor();
+    }
+    await page.getByText(/^These are/).waitFor({ state: "detached" });
+    expect(new Set(await gates()).size).toBe(110);
+    await page.getByLabel("Order").selectOption("newest");
+    await page.getByText("These are 50 of 110.").waitFor();
+    await page.locator(".item").first().locator(`a[href*="${ids[10]}"]`).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "Inbox" }).focus();
+    await page.keyboard.press("/");
+    await page.keyboard.type("ORDER 5");
+    await page.getByText("10 decisions.", { exact: true }).waitFor();
+    expect(new URL(page.url()).hash).toBe("#/?sort=newest&text=ORDER+5");
+    await page.reload();
+    await page.getByText("10 decisions.", { exact: true }).waitFor();
+    expect((await gates()).every((href) => href?.includes(ids[5] as string))).toBe(true);
+    await page.getByText("Filters").press("Enter");
+    await page.getByLabel("Name of this view").fill("The fifth");
+    await page.getByRole("button", { name: "Save view" }).press("Enter");
+    await page.getByLabel("Asked by").fill("ann");
+    await page.getByLabel("Asked by").press("Tab");
+    await page.getByText("No decision is like that.").waitFor();
+    await page.getByRole("button", { name: "Clear all" }).press("Enter");
+    await page.getByText("110 decisions wait for you.").waitFor();
+    await page.getByRole("link", { name: "The fifth" }).press("Enter");
+    await page.getByText("10 decisions.", { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("the inbox at a desk", () => {
+  it("has the gate beside the list, shows the next after each answer, and is gone through by keys alone", async () => {
+    const { capability } = gatedSteps(4);
+    await using site = await openSite({ kernel: { capabilities: [capability] } });
+    const { workflow_id } = await site.kernel.submit({ ...ann, intent_hint: { intent_type: intent } });
+    await site.kernel.settled(workflow_id);
+    await using visitor = await site.enter(ann, { viewport: { width: 1400, height: 900 } });
+    const { page, complaints } = visitor;
+    const focused = () => page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()");
+    const titles = async () => (await page.locator(".item h2").allTextContents()).map((title) => title.trim());
+    await page.locator(".item").nth(3).waitFor();
+    const [first, second, third, fourth] = await titles();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.locator("#detail h1", { hasText: second as string }).waitFor();
+    expect(await focused()).toBe(second);
+    await page.keyboard.press("a");
+    expect(await focused()).toBe("decision");
+    await page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
+    await page.locator("#detail h1:focus", { hasText: third as string }).waitFor();
+    await page.locator("#detail .note.good", { hasText: "Approved. The work goes on." }).waitFor();
+    await page.getByText("3 decisions wait for you.").waitFor();
+    await page.getByRole("checkbox", { name: `Select ${first}` }).focus();
+    await page.keyboard.press("x");
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.getByRole("heading", { name: "2 decisions selected" }).waitFor();
+    await page.getByRole("button", { name: "Select all like these" }).press("Enter");
+    const approve = page.getByRole("button", { name: "Approve all 3" });
+    await approve.waitFor();
+    const box = await approve.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(900);
+    await approve.press("Enter");
+    await page.getByText("Nothing waits for you.").waitFor();
+    expect(await focused()).toBe("Inbox");
+    expect((await site.kernel.settled(workflow_id)).state).toBe("completed");
+    expect(fourth).not.toBe(third);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Go to a page, decision or run").fill("budg");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Budgets" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("the runs", () => {
+  it("are found by what one types, in an order, by state: all in the address, which a reload keeps", async () => {
+    await using site = await openSite({ kernel: { capabilities: [gatedSteps(1).capability] } });
+    for (const text of ["Order A-7", "Order B-8"]) {
+      const input = { mode: "data" as const, text };
+      const { workflow_id } = await site.kernel.submit({ ...ann, input, intent_hint: { intent_type: intent } });
+      await site.kernel.settled(workflow_id);
+    }
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.goto(`${site.url}/#/runs`);
+    await page.getByText("2 runs").waitFor();
+    await page.getByRole("combobox", { name: "Order" }).selectOption("oldest");
+    await page.getByRole("combobox", { name: "State" }).selectOption("waiting_for_user");
+    const first = page.locator("tbody tr").first();
+    await first.getByText("Order A-7").waitFor();
+    await page.getByLabel("Search").pressSequentially("b-8");
+    await page.getByText("1 run", { exact: true }).waitFor();
+    expect(new URL(page.url()).hash).toBe("#/runs?text=b-8&state=waiting_for_user&sort=oldest");
+    await page.reload();
+    await page.getByText("1 run", { exact: true }).waitFor();
+    await first.getByRole("link", { name: "Order B-8" }).press("Enter");
+    await page.getByRole("heading", { name: "Order B-8" }).waitFor();
+    await page.goBack();
+    await page.getByText("1 run", { exact: true }).waitFor();
     expect(complaints).toEqual([]);
   });
 });

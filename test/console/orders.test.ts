@@ -2,6 +2,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { counted, step, story } from "../gates/story.ts";
 import { booking, empty, trip, world } from "../lifecycle/booked-trip.ts";
 import { ann, hashOf, openSite } from "./site.ts";
 
@@ -43,5 +44,33 @@ it("forks a run at a step, and rolls the run back once the words were typed", as
 
   await page.getByRole("link", { name: made }).first().press("Enter");
   await page.getByText(/^Forked from .* at step b: another room$/).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+it("begins a run from the form of its schema, runs again what failed, and ends a run early", async () => {
+  let fails = true;
+  const send = counted("Note.Send", { effect: "none" }, () => {
+    if (fails) throw new Error("the post office is closed");
+    return {};
+  });
+  const wait = counted("Note.Wait", { effect: "write_draft" });
+  const steps = [step("send", send), step("wait", wait, { depends_on: ["send"], gate: {} })];
+  await using site = await openSite({ kernel: { capabilities: [story([send, wait], steps)] } });
+  await using visitor = await site.enter(ann);
+  const { page, complaints } = visitor;
+  await page.goto(`${site.url}/#/start`);
+  await page.getByLabel("Title").fill("Send the letter");
+  await page.getByRole("button", { name: "Begin the run" }).press("Enter");
+  await page.getByRole("heading", { name: "Send the letter" }).waitFor();
+  const again = page.getByRole("button", { name: "Run again what failed" });
+  await again.waitFor();
+  fails = false;
+  await again.press("Enter");
+  await page.getByText("A person decides:").waitFor();
+  await page.getByText("Cancel…").press("Enter");
+  await page.getByRole("form", { name: "Cancel" }).getByLabel("Reason").fill("no letter any more");
+  await page.getByLabel("to confirm").fill("cancel");
+  await page.getByLabel("to confirm").press("Enter");
+  await page.locator(".chips .state", { hasText: "cancelled" }).waitFor();
   expect(complaints).toEqual([]);
 });

@@ -36,6 +36,7 @@ async function judge(): Promise<void> {
 
 it("shows of each queue how many work and wait, and who set its limits", async () => {
   const { page } = visitor;
+  await page.getByText("More", { exact: true }).press("Enter");
   await page.getByRole("link", { name: "Queues" }).press("Enter");
   const row = page.getByRole("row", { name: /^board news 1 of 1 0 none waits/ });
   await row.waitFor();
@@ -48,6 +49,7 @@ it("shows of each queue how many work and wait, and who set its limits", async (
 it("shows a schedule, pauses and resumes it, and begins its work with a link to the run", async () => {
   const { page } = visitor;
   await site.kernel.setSchedule({ ...admin, name: "nightly", every_ms: 5_400_000, intent_type: intent });
+  await page.getByText("More", { exact: true }).press("Enter");
   await page.getByRole("link", { name: "Schedules" }).press("Enter");
   await page.getByText("every 90 minutes").waitFor();
   await judge();
@@ -71,6 +73,7 @@ it("shows a grant with its conditions and its use, and revokes it with a reason"
     ...bo,
     ...{ workflow_id: first, gate_id: "gate-publish", when, until, uses: 3, reason: "while I travel" },
   });
+  await page.getByText("More", { exact: true }).press("Enter");
   await page.getByRole("link", { name: "Grants" }).press("Enter");
   const card = page.getByRole("region", { name: grant_id });
   await card.getByText("to is “board”").waitFor();

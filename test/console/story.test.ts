@@ -54,12 +54,13 @@ describe("by keyboard alone", () => {
     await page.getByText("1 decision waits for you.").waitFor();
     await expect.poll(() => page.title()).toBe("(1) Inbox · Countersign"); // set once the page is painted
     await press(page, "link", "publish");
-    await heading(page, "publish").waitFor();
-    await page.locator("h1:focus").waitFor();
+    await page.locator("h1:focus", { hasText: "publish" }).waitFor();
     const { payload_digest } = await site.kernel.gate(id, "gate-publish");
     await page.locator(".bound", { hasText: payload_digest }).waitFor({ state: "attached" });
     await press(page, "button", "Approve");
-    await heading(page, "Approved. The work goes on.").waitFor();
+    await page.getByText("Approved. The work goes on.").first().waitFor();
+    await page.getByText("Nothing waits for you.").waitFor();
+    await press(page, "link", "publish");
     await press(page, "link", "See the run");
     await page.locator(".chart-state.lit", { hasText: "completed" }).waitFor();
     await page.getByText("the workflow: completed, since WORKFLOW_COMPLETED").waitFor();

@@ -3,16 +3,17 @@
  *
  * 1.  A session that is about to end is announced a minute before; one button extends it.
  */
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { announcement } from "./announce.ts";
 import { readSession, session, sessionEnd, sessionProblem, signOut } from "./api.ts";
-import { shortcutHelp, shortcuts, switchShortcuts } from "./keys.ts";
+import { help } from "./keys.ts";
 import { link, openFeed } from "./live.ts";
 import { now } from "./loaded.tsx";
 import { Heading } from "./parts/page.tsx";
+import { KeyHelp, Palette } from "./parts/palette.tsx";
 import { ProblemNote } from "./parts/problem.tsx";
 import { UnsentAnswers } from "./parts/unsent-notes.tsx";
+import { mainPlaces, morePlaces, type Place } from "./places.ts";
 import { gateHref, type Route, returnToPlace, route } from "./route.ts";
 import { Budgets } from "./views/budgets.tsx";
 import { Compare } from "./views/compare.tsx";
@@ -20,6 +21,7 @@ import { Explain } from "./views/explain.tsx";
 import { GateView } from "./views/gate.tsx";
 import { Grants } from "./views/grants.tsx";
 import { Halts } from "./views/halts.tsx";
+import { Home } from "./views/home.tsx";
 import { Inbox } from "./views/inbox.tsx";
 import { Inspect } from "./views/inspect.tsx";
 import { Queues } from "./views/queues.tsx";
@@ -27,9 +29,11 @@ import { Run } from "./views/run.tsx";
 import { Runs } from "./views/runs.tsx";
 import { Schedules } from "./views/schedules.tsx";
 import { SignIn } from "./views/sign-in.tsx";
+import { Start } from "./views/start.tsx";
 import { Timeline } from "./views/timeline.tsx";
 import { WhatIf } from "./views/what-if.tsx";
 import { waiting, watchWaiting } from "./waiting.ts";
+import { isWide } from "./wide.ts";
 import { tellPerson } from "./words.ts";
 
 export function App() {
@@ -45,6 +49,8 @@ export function App() {
         {who === undefined ? <Starting /> : who === null ? <SignIn /> : <SignedIn />}
       </main>
       {who != null && <Foot />}
+      {who != null && <Palette />}
+      {who != null && <KeyHelp />}
       <div class="unseen" role="status">
         {announcement}
       </div>
@@ -100,8 +106,12 @@ function View({ at }: { readonly at: Route }) {
       return <Timeline key={at.workflow} workflow={at.workflow} />;
     case "why":
       return <Explain key={at.workflow} workflow={at.workflow} at={at.at} />;
+    case "home":
+      return <Home />;
     case "runs":
       return <Runs />;
+    case "start":
+      return <Start />;
     case "what-if":
       return <WhatIf />;
     case "budgets":
@@ -132,48 +142,78 @@ const Unknown = () => (
   </>
 );
 
-const places = [
-  ["#/", "Inbox", ["inbox", "gate"]],
-  ["#/runs", "Runs", ["runs", "run", "time", "why", "compare"]],
-  ["#/what-if", "What if", ["what-if"]],
-  ["#/budgets", "Budgets", ["budgets"]],
-  ["#/queues", "Queues", ["queues"]],
-  ["#/schedules", "Schedules", ["schedules"]],
-  ["#/grants", "Grants", ["grants"]],
-  ["#/halts", "Stop work", ["halts"]],
-  ["#/inspect", "Inspect", ["inspect"]],
-] as const;
-
 function Bar() {
   const who = session.value;
-  const { view } = route.value;
   return (
     <header class="bar">
       <span class="brand">Countersign</span>
-      {who != null && (
-        <nav aria-label="Console">
-          {places.map(([href, name, views]) => (
-            <a key={href} href={href} aria-current={(views as readonly string[]).includes(view) ? "page" : undefined}>
-              {name}
-              {name === "Inbox" && !!waiting.value && <Waiting n={waiting.value} />}
-            </a>
-          ))}
-        </nav>
-      )}
+      {who != null && <Places />}
       {who != null && (
         <p class="who">
           <LinkMark />
-          <span>
-            {tellPerson(who.principal)} <small>({who.principal.role})</small>
-          </span>
-          {who.via === "session" && (
-            <button type="button" class="text" onClick={() => void signOut()}>
-              Sign out
-            </button>
-          )}
+          {isWide.value && <Who />}
         </p>
       )}
     </header>
+  );
+}
+
+/** The places that everybody needs, and the others behind one word. */
+function Places() {
+  const { view } = route.value;
+  const menu = useRef<HTMLDetailsElement>(null);
+  const isAt = ({ views }: Place): boolean => views.includes(view);
+  const [main, more] = isWide.value
+    ? [mainPlaces, morePlaces]
+    : [mainPlaces.slice(0, 2), [...mainPlaces.slice(2), ...morePlaces]];
+  const here = more.find(isAt);
+  // A place that was chosen closes the menu.
+  useEffect(() => {
+    if (menu.current !== null) menu.current.open = false;
+  }, [view]);
+  return (
+    <nav aria-label="Console">
+      {main.map((place) => (
+        <PlaceLink key={place.href} place={place} isHere={isAt(place)} />
+      ))}
+      <details class="menu" ref={menu}>
+        <summary class={here === undefined ? undefined : "here"}>More</summary>
+        <div>
+          {more.map((place) => (
+            <PlaceLink key={place.href} place={place} isHere={isAt(place)} />
+          ))}
+          {!isWide.value && (
+            <p class="who">
+              <Who />
+            </p>
+          )}
+        </div>
+      </details>
+    </nav>
+  );
+}
+
+const PlaceLink = ({ place: { href, name }, isHere }: { readonly place: Place; readonly isHere: boolean }) => (
+  <a href={href} aria-current={isHere ? "page" : undefined}>
+    {name}
+    {name === "Inbox" && !!waiting.value && <Waiting n={waiting.value} />}
+  </a>
+);
+
+function Who() {
+  const who = session.value;
+  if (who == null) return null;
+  return (
+    <>
+      <span>
+        {tellPerson(who.principal)} <small>({who.principal.role})</small>
+      </span>
+      {who.via === "session" && (
+        <button type="button" class="text" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      )}
+    </>
   );
 }
 
@@ -211,31 +251,11 @@ function EndingSoon() {
   );
 }
 
-function Foot() {
-  const isOpen = useSignal(false);
-  return (
-    <footer>
-      <details onToggle={(e) => (isOpen.value = e.currentTarget.open)}>
-        <summary>Keyboard</summary>
-        <p>Tab and Enter reach everything. Single keys are shorter ways; none of them decides.</p>
-        <label>
-          <input type="checkbox" checked={shortcuts.value} onChange={(e) => switchShortcuts(e.currentTarget.checked)} />
-          {" Single-key shortcuts"}
-        </label>
-        <dl class="facts">
-          {shortcutHelp.map(([key, does]) => (
-            <div key={key}>
-              <dt>
-                <kbd>{key}</kbd>
-              </dt>
-              <dd>{does}</dd>
-            </div>
-          ))}
-        </dl>
-      </details>
-      <p>
-        <a href="/guide">Guide</a>: what the words here mean, and how to run this.
-      </p>
-    </footer>
-  );
-}
+const Foot = () => (
+  <footer>
+    <button type="button" class="text" onClick={() => (help.value = true)}>
+      Keyboard
+    </button>
+    <a href="/guide">Guide</a>
+  </footer>
+);

@@ -8,7 +8,8 @@ import { signal } from "@preact/signals";
 export type RunTab = "run" | "time" | "why";
 
 export type Route =
-  | { readonly view: Single | "unknown" }
+  | { readonly view: Single; readonly query: string }
+  | { readonly view: "unknown" }
   | { readonly view: "inspect"; readonly workflow: string | null }
   | { readonly view: "compare"; readonly workflow: string; readonly other: string | null }
   | { readonly view: "gate"; readonly workflow: string; readonly gate: string }
@@ -17,7 +18,9 @@ export type Route =
 /** The views that show no single run, by their addresses. */
 const singles = {
   "": "inbox",
+  home: "home",
   runs: "runs",
+  start: "start",
   "what-if": "what-if",
   budgets: "budgets",
   queues: "queues",
@@ -32,7 +35,7 @@ export function readRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [first = "", workflow = "", third, fourth] = path.split("/").map(decode);
   const asked = new URLSearchParams(query);
-  if (Object.hasOwn(singles, first) && workflow === "") return { view: singles[first as keyof typeof singles] };
+  if (Object.hasOwn(singles, first) && workflow === "") return { view: singles[first as keyof typeof singles], query };
   if (first === "compare" && workflow !== "") return { view: "compare", workflow, other: third || null };
   if (first === "inspect") return { view: "inspect", workflow: asked.get("workflow") };
   if (first !== "w" || workflow === "") return { view: "unknown" };

@@ -1,21 +1,26 @@
 /**
- * Several gates that are alike, approved or rejected together: one request, with a decision for each gate that names
- * the digest of what was shown.
+ * Several gates that are alike, approved or rejected together: a table of what they are about, its sums, one comment,
+ * and requests that name the digest of each.
  *
  * 1.  Gates are alike if they are of one operation with one effect, none makes something final, none is cut or not
  *     checked, none has changes or a basis that are shown at the gate alone, and none takes several votes.
+ * 2.  What came of each is said beside it, and stays until one has seen it.
  */
 import { useSignal } from "@preact/signals";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import { announce } from "../announce.ts";
 import { decide } from "../decide.ts";
+import { gateKey, mostAtOnce } from "../listing.ts";
 import { isUnsent, sendTogether } from "../unsent.ts";
-import { count } from "../words.ts";
+import { count, tellAsker } from "../words.ts";
 import { CommentField } from "./comment-field.tsx";
+import { keyFacts, sharedNames, sumsOf, tellFact } from "./key-facts.ts";
+import { useFocus } from "./page.tsx";
 import { Line } from "./shown.tsx";
 
-/** The number of decisions that the server takes in one request. */
-const mostAtOnce = 500;
+/** The decisions that go in one request, so that one sees them come back. */
+const perRequest = 25;
+const mostColumns = 4;
 
 /** Returns whether the gate may be chosen beside those that are. */
 export function mayJoin(gate: ListedGate, picked: readonly ListedGate[]): boolean {
@@ -33,63 +38,170 @@ export function mayJoin(gate: ListedGate, picked: readonly ListedGate[]): boolea
 
 interface BulkProps {
   readonly gates: readonly ListedGate[];
-  readonly onDone: () => void;
+  /** Null while all that are alike are chosen. */
+  readonly chooseAll: (() => void) | null;
+  readonly clear: () => void;
+  /** Called with the gates that were decided. */
+  readonly onDone: (decided: readonly ListedGate[]) => void;
 }
 
-export function Bulk({ gates, onDone }: BulkProps) {
-  const isBusy = useSignal(false);
+interface Result {
+  readonly isGood: boolean;
+  readonly text: string;
+}
+
+export function Bulk({ gates, chooseAll, clear, onDone }: BulkProps) {
+  const sent = useSignal<number | null>(null);
   const comment = useSignal("");
-  const failed = useSignal<readonly string[]>([]);
+  const results = useSignal<ReadonlyMap<string, Result>>(new Map());
+  const heading = useFocus<HTMLHeadingElement>(results.value.size > 0 && sent.value === null ? "answered" : null);
   const all = async (decision: "approve" | "reject") => {
-    isBusy.value = true;
-    const messages = gates.map((gate) => decide(gate, { decision, comment: comment.value }));
-    const answers = await sendTogether(messages);
-    isBusy.value = false;
-    const refused = answers.flatMap((answer, i) =>
-      answer.ok || isUnsent(answer.problem) ? [] : [`${gates[i]?.title}: ${answer.problem.detail}`],
-    );
-    failed.value = refused;
-    const made = answers.filter(({ ok }) => ok).length;
+    const found = new Map<string, Result>();
+    const decided: ListedGate[] = [];
+    for (let at = 0; at < gates.length; at += perRequest) {
+      sent.value = at;
+      const part = gates.slice(at, at + perRequest);
+      const answers = await sendTogether(part.map((gate) => decide(gate, { decision, comment: comment.value })));
+      for (const [i, answer] of answers.entries()) {
+        const gate = part[i] as ListedGate;
+        if (answer.ok) decided.push(gate);
+        const word = decision === "approve" ? "approved" : "rejected";
+        const text = answer.ok ? word : isUnsent(answer.problem) ? "not sent" : answer.problem.detail;
+        found.set(gateKey(gate), { isGood: answer.ok, text });
+      }
+      results.value = new Map(found);
+    }
+    sent.value = null;
+    const unsent = [...found.values()].filter(({ text }) => text === "not sent").length;
     // The top of the page says what was not sent, and offers to send it again.
-    announce(
-      `${count(made, "decision")} made, ${refused.length} refused, ${gates.length - made - refused.length} not sent`,
-    );
-    if (refused.length === 0) onDone();
+    const refused = gates.length - decided.length - unsent;
+    announce(`${count(decided.length, "decision")} made, ${refused} refused, ${unsent} not sent`);
+    onDone(decided);
   };
+  const isBusy = sent.value !== null;
+  const facts = gates.map(keyFacts);
+  const names = sharedNames(facts, mostColumns);
   return (
-    <section class="card bulk" aria-label="Selected decisions">
-      <p>
-        <strong>{count(gates.length, "decision")} selected</strong>, all of <code>{gates[0]?.operator}</code>. Each is
-        bound to what runs, as it is shown here; previews are at the gates.
+    <section class="bulk" aria-label="Selected decisions">
+      <h2 tabIndex={-1} ref={heading}>
+        {count(gates.length, "decision")} selected
+      </h2>
+      <p class="quiet">
+        All of <code>{gates[0]?.operator}</code>. Each is bound to what runs, as it is shown here.
       </p>
+      <Sums facts={facts} />
       <CommentField comment={comment}>Comment on each, for the record</CommentField>
       <p class="row">
-        <button type="button" class="approve" disabled={isBusy.value} onClick={() => void all("approve")}>
+        <button type="button" class="approve" disabled={isBusy} onClick={() => void all("approve")}>
           Approve all {gates.length}
         </button>
-        <button type="button" class="reject" disabled={isBusy.value} onClick={() => void all("reject")}>
+        <button type="button" class="reject" disabled={isBusy} onClick={() => void all("reject")}>
           Reject all {gates.length}
         </button>
+        {chooseAll !== null && (
+          <button type="button" disabled={isBusy} onClick={chooseAll}>
+            Select all like these
+          </button>
+        )}
+        <button type="button" class="text" disabled={isBusy} onClick={clear}>
+          Clear the selection
+        </button>
       </p>
-      {failed.value.map((problem) => (
-        <p key={problem} class="problem" role="alert">
-          <Line text={problem} />
+      {sent.value !== null && (
+        <p>
+          <progress max={gates.length} value={sent.value} aria-label="Decisions sent" /> {sent.value} of {gates.length}
         </p>
-      ))}
-      <ul class="plain">
-        {gates.map((gate) => (
-          <li key={`${gate.workflow_id}${gate.gate_id}`}>
-            <Line text={gate.title} />:{" "}
-            <code>
-              <Line text={JSON.stringify(gate.payload)} />
-            </code>
-            <br />
-            <small>
-              digest <code>{gate.payload_digest}</code>
-            </small>
-          </li>
-        ))}
-      </ul>
+      )}
+      <BulkTable gates={gates} names={names} results={results.value} />
     </section>
+  );
+}
+
+const Sums = ({ facts }: { readonly facts: readonly ReturnType<typeof keyFacts>[] }) => {
+  const sums = sumsOf(facts);
+  if (sums.length === 0) return null;
+  return (
+    <dl class="sums">
+      {sums.map(({ name, value }) => (
+        <div key={name}>
+          <dt>
+            Sum of <Line text={name} />
+          </dt>
+          <dd>{tellFact(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+};
+
+interface TableProps {
+  readonly gates: readonly ListedGate[];
+  readonly names: readonly string[];
+  readonly results: ReadonlyMap<string, Result>;
+}
+
+const BulkTable = ({ gates, names, results }: TableProps) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+  <section class="scrolls" tabIndex={0} aria-label="What is decided">
+    <table class="rows">
+      <thead>
+        <tr>
+          <th scope="col">What</th>
+          {names.map((name) => (
+            <th key={name} scope="col">
+              <Line text={name} />
+            </th>
+          ))}
+          <th scope="col">Asked by</th>
+          <th scope="col">Digest</th>
+          {results.size > 0 && <th scope="col">Answer</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {gates.map((gate) => (
+          <BulkRow
+            key={gateKey(gate)}
+            gate={gate}
+            names={names}
+            result={results.get(gateKey(gate))}
+            isAnswered={results.size > 0}
+          />
+        ))}
+      </tbody>
+    </table>
+  </section>
+);
+
+interface BulkRowProps extends Pick<TableProps, "names"> {
+  readonly gate: ListedGate;
+  readonly result: Result | undefined;
+  readonly isAnswered: boolean;
+}
+
+function BulkRow({ gate, names, result, isAnswered }: BulkRowProps) {
+  const facts = keyFacts(gate);
+  return (
+    <tr>
+      <td>
+        <Line text={gate.title} />
+      </td>
+      {names.map((name) => {
+        const value = facts.find((fact) => fact.name === name)?.value ?? "";
+        return (
+          <td key={name} class={typeof value === "number" ? "number" : undefined}>
+            <Line text={tellFact(value)} />
+          </td>
+        );
+      })}
+      <td>{tellAsker(gate)}</td>
+      <td>
+        <code title={gate.payload_digest}>{gate.payload_digest.slice(0, 8)}</code>
+      </td>
+      {isAnswered && (
+        <td class={result === undefined || result.isGood ? undefined : "problem"}>
+          <Line text={result?.text ?? "…"} />
+        </td>
+      )}
+    </tr>
   );
 }

@@ -144,7 +144,7 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
         />
       )}
       {gate.editable != null && (
-        <More title="Change something first" class="edits">
+        <More title="Change something first" class="edits" isEdit>
           <p class="quiet">
             <Line text={gate.consequences.edit} />
           </p>
@@ -180,11 +180,13 @@ function Buttons({ gate, isHeld, hasVoted, answer }: ButtonsProps & { readonly h
 interface MoreProps {
   readonly title: string;
   readonly class?: string;
+  /** The part that the key e leads to. */
+  readonly isEdit?: boolean;
   readonly children: ComponentChildren;
 }
 
-const More = ({ title, class: own = "", children }: MoreProps) => (
-  <details class={`more ${own}`}>
+const More = ({ title, class: own = "", isEdit = false, children }: MoreProps) => (
+  <details class={`more ${own}`} data-edit={isEdit || undefined}>
     <summary>{title}</summary>
     {children}
   </details>

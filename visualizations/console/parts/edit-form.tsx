@@ -12,7 +12,7 @@ import { labelOf } from "../../../src/protocol/present-facts.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { Diff, diffLines } from "./diff.tsx";
 
-interface Schema {
+export interface Schema {
   readonly type?: string | readonly string[];
   readonly title?: string;
   readonly description?: string;
@@ -95,15 +95,18 @@ interface FieldProps {
   readonly name: string;
   readonly schema: Schema;
   readonly value: Json | undefined;
+  readonly isOptional?: boolean;
   readonly set: (value: Json, problem: string) => void;
 }
 
-function Field({ name, schema, value, set }: FieldProps) {
+export function Field({ name, schema, value, isOptional = false, set }: FieldProps) {
   const label = showLine(schema.title ?? labelOf(name));
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is inside
     <label class="field">
-      <span>{label}</span>
+      <span>
+        {label} {isOptional && <small>(optional)</small>}
+      </span>
       {schema.description !== undefined && <small>{showLine(schema.description)}</small>}
       <Control name={name} schema={schema} value={value} set={set} />
     </label>

@@ -1,15 +1,18 @@
 /**
- * The orders on a run: pause it and let it go on, roll it back once it has ended, and fork it at a step.
+ * The orders on a run: pause it and let it go on, cancel it, run again what failed, roll it back once it has ended, and
+ * fork it at a step.
  *
  * 1.  A person who may not give an order is told so by the answer, with what to do.
- * 2.  Pausing needs no second look, because resuming takes it back. A rollback is ordered only after its words were
- *     typed, and both a rollback and a fork state a reason.
+ * 2.  Pausing needs no second look, because resuming takes it back. The end of a run and a rollback are ordered only
+ *     after their words were typed; these and a fork state a reason.
  */
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import type { PlanStep, StepTemplate } from "../../../src/contract/plan.ts";
 import type { Pause, WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { announce } from "../announce.ts";
 import { ask, type Problem, workflowPath } from "../api.ts";
+import { makeKey } from "../decide.ts";
 import { tellPerson } from "../words.ts";
 import { Fork, mayFork } from "./fork-order.tsx";
 import { Ago } from "./marks.tsx";
@@ -36,6 +39,8 @@ export function Orders({ run }: OrdersProps) {
         </p>
       )}
       {finished_at === null && state !== "cancelling" && state !== "compensating" && <Pausing run={run} />}
+      {finished_at === null && state !== "cancelling" && <Cancel run={run} />}
+      {state === "failed" && <Retry run={run} />}
       {mayRollBack(run) && <RollBack run={run} />}
       {mayFork(run) && <Fork run={run} />}
     </>
@@ -65,6 +70,48 @@ function Pausing({ run: { workflow_id, paused } }: OrdersProps) {
       <p class="row">
         <button type="button" disabled={isBusy.value} onClick={() => void give()}>
           {button}
+        </button>
+      </p>
+      {problem.value !== null && <ProblemNote problem={problem.value} />}
+    </>
+  );
+}
+
+const Cancel = ({ run: { workflow_id } }: OrdersProps) => (
+  <OrderForm
+    title="Cancel"
+    confirmation="cancel"
+    give={async ({ reason }) => {
+      const answer = await ask(workflowPath(workflow_id, "/cancel"), { method: "POST", body: { reason } });
+      if (answer.ok) announce("The run is being cancelled");
+      return answer.ok ? null : answer.problem;
+    }}
+  >
+    <p>
+      The run ends early: nothing more begins, and its open decisions close. What it did stays, unless its steps say how
+      it is undone.
+    </p>
+  </OrderForm>
+);
+
+function Retry({ run: { workflow_id, updated_at } }: OrdersProps) {
+  const problem = useSignal<Problem | null>(null);
+  const isBusy = useSignal(false);
+  // An attempt that was not answered is repeated under its key, and then counts once.
+  const key = useMemo(makeKey, [updated_at]);
+  const give = async (): Promise<void> => {
+    isBusy.value = true;
+    const body = { mode: "resume_failed_steps" };
+    const answer = await ask(workflowPath(workflow_id, "/retry"), { method: "POST", body, key });
+    isBusy.value = false;
+    problem.value = answer.ok ? null : answer.problem;
+    if (answer.ok) announce("What failed runs again");
+  };
+  return (
+    <>
+      <p class="row">
+        <button type="button" disabled={isBusy.value} onClick={() => void give()}>
+          Run again what failed
         </button>
       </p>
       {problem.value !== null && <ProblemNote problem={problem.value} />}

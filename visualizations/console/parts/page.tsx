@@ -5,10 +5,16 @@
  * 2.  The heading takes the focus in the task that shows it, and never later: by then the reader may have moved on, and
  *     a key would reach the heading instead of the link that the reader chose.
  */
-import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { type ComponentChildren, createContext, type RefObject } from "preact";
+import { useContext, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { Line } from "./shown.tsx";
+
+/**
+ * How a view is shown: on a page of its own, or beside the list it was chosen in, with or without taking the focus. The
+ * window's title is the page's.
+ */
+export const Beside = createContext<"page" | "focus" | "quiet">("page");
 
 interface HeadingProps {
   readonly title: string;
@@ -27,10 +33,11 @@ export function useFocus<E extends HTMLElement>(reason: string | null, preventSc
 }
 
 export function Heading({ title, prefix = "", children }: HeadingProps) {
-  const heading = useFocus<HTMLHeadingElement>("arrival", true);
+  const beside = useContext(Beside);
+  const heading = useFocus<HTMLHeadingElement>(beside === "quiet" ? null : "arrival", true);
   useEffect(() => {
-    document.title = `${prefix}${showLine(title)} · Countersign`;
-  }, [title, prefix]);
+    if (beside === "page") document.title = `${prefix}${showLine(title)} · Countersign`;
+  }, [title, prefix, beside]);
   return (
     <header class="heading">
       <h1 ref={heading} tabIndex={-1}>

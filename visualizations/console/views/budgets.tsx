@@ -71,6 +71,24 @@ function Budget({ budget: { scope, window, since, ceiling, counters, more } }: {
   );
 }
 
+/** The use that is nearest to each of these ceilings. */
+export const Meters = ({ budgets }: { readonly budgets: readonly BudgetStanding[] }) => (
+  <>
+    {budgets.flatMap(({ scope, window, ceiling, counters }) =>
+      fields
+        .filter(([field]) => ceiling[field] !== undefined)
+        .map(([field, words]) => (
+          <Meter
+            key={JSON.stringify([scope, window, field])}
+            words={`${words} ${windows[window]}`}
+            used={counters[0]?.amounts[field] ?? 0}
+            most={ceiling[field] ?? 0}
+          />
+        )),
+    )}
+  </>
+);
+
 interface MeterProps {
   readonly words: string;
   readonly used: number;

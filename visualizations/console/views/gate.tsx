@@ -14,6 +14,7 @@ import { tellStanding } from "../../../src/protocol/gate-standing.ts";
 import { namedTargets } from "../../../src/protocol/named-targets.ts";
 import { announce } from "../announce.ts";
 import { isMe, workflowPath } from "../api.ts";
+import { gateAfter, gateKey } from "../listing.ts";
 import { followFeed } from "../live.ts";
 import { Show, useLoaded } from "../loaded.tsx";
 import { Decision, UnsentHere, unsentAt, useSay } from "../parts/decision.tsx";
@@ -25,6 +26,7 @@ import { Ago, DueExactly, Risk, tellMoment } from "../parts/marks.tsx";
 import { Heading, useFocus } from "../parts/page.tsx";
 import { ProblemNote } from "../parts/problem.tsx";
 import { Block, Line } from "../parts/shown.tsx";
+import { ToDecision } from "../parts/to-decision.tsx";
 import { UnsentAnswers } from "../parts/unsent-notes.tsx";
 import { gateHref, runHref } from "../route.ts";
 import { dismiss, hasArrived } from "../unsent.ts";
@@ -33,9 +35,11 @@ import { isOpen, spaced, tellAsker, tellDecided, tellEffect, tellPerson } from "
 interface GateViewProps {
   readonly workflow: string;
   readonly gate: string;
+  /** Called with the gate and what came of it, each time that an answer of the reader was taken. */
+  readonly onAnswer?: (gate: Gate, reported: string) => void;
 }
 
-export function GateView({ workflow, gate }: GateViewProps) {
+export function GateView({ workflow, gate, onAnswer }: GateViewProps) {
   const loaded = useLoaded<Gate>(workflowPath(workflow, `/gates/${encodeURIComponent(gate)}`));
   useEffect(
     () =>
@@ -47,7 +51,9 @@ export function GateView({ workflow, gate }: GateViewProps) {
   return (
     <>
       {loaded.answer.value?.ok !== true && <UnsentAnswers isChosen={(href) => href === gateHref(workflow, gate)} />}
-      <Show loaded={loaded}>{(latest) => <ShownGate latest={latest} reload={loaded.reload} />}</Show>
+      <Show loaded={loaded}>
+        {(latest) => <ShownGate latest={latest} reload={loaded.reload} onAnswer={onAnswer} />}
+      </Show>
     </>
   );
 }
@@ -71,12 +77,12 @@ const different = (a: Gate, b: Gate): readonly string[] => {
 };
 const isSame = (a: Gate, b: Gate): boolean => different(a, b).length === 0;
 
-interface ShownGateProps {
+interface ShownGateProps extends Pick<GateViewProps, "onAnswer"> {
   readonly latest: Gate;
   readonly reload: () => Promise<void>;
 }
 
-function ShownGate({ latest, reload }: ShownGateProps) {
+function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
   const shown = useSignal(latest);
   const before = useSignal<Gate | null>(null);
   const recorded = useSignal<string | null>(null);
@@ -99,6 +105,7 @@ function ShownGate({ latest, reload }: ShownGateProps) {
   }, [latest, recorded]);
   const onAnswer = (reported: string | null) => {
     recorded.value = reported;
+    if (reported !== null) tell?.(latest, reported);
     void reload();
   };
   return (
@@ -127,6 +134,7 @@ function ShownGate({ latest, reload }: ShownGateProps) {
             <GateContent gate={gate} />
           </FoldedLines.Provider>
         </div>
+        {isOpen(latest) && <ToDecision />}
         {isOpen(latest) ? (
           <Decision
             gate={gate}
@@ -227,6 +235,7 @@ function Decided({ gate, recorded, wasOpen, onAnswer }: DecidedProps) {
   const { decision } = gate;
   const who = decision?.principal ?? null;
   const isInDoubt = gate.kind === "in_doubt";
+  const next = gateAfter(gateKey(gate));
   const isElsewhere = wasOpen && who !== null && !isMe(who);
   useEffect(() => {
     if (isElsewhere) announce(`Decided elsewhere: ${tellDecided(gate)}`);
@@ -261,6 +270,12 @@ function Decided({ gate, recorded, wasOpen, onAnswer }: DecidedProps) {
       <GateOutcome gate={gate} />
       <p>
         <a href={runHref(gate.workflow_id)}>See the run</a> · <a href="#/">Back to the inbox</a>
+        {next !== null && (
+          <>
+            {" "}
+            · Next: <a href={gateHref(next.workflow_id, next.gate_id)}>{<Line text={next.title} />}</a>
+          </>
+        )}
       </p>
     </section>
   );

@@ -1,224 +1,219 @@
 /**
- * What waits for whoever is signed in: what falls due first comes first, then what has waited longest.
- * A page of a hundred is shown at first, and every other gate on a person's word.
+ * What waits for whoever is signed in: the list, and beside it, where there is room, the gate that is open.
  *
- * 1.  Only what one may decide is listed, and the count says how many there are, also of those that are not shown.
+ * 1.  What the list shows is in the address: filters, order, and the gate that is open. The count is the server's.
  * 2.  What is decided meanwhile stays, greyed, with who and when, until one leaves.
- * 3.  Several are approved at once only where they are alike and wholly shown; each by its own digest and request.
+ * 3.  After an answer the next gate is shown, and gets the focus; what came of the answer stands above it.
  */
 import { useSignal } from "@preact/signals";
-import { useCallback, useEffect, useRef } from "preact/hooks";
+import { Fragment, type VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
-import type { GatePage } from "../../../src/contract/page.ts";
-import { describeChange, describeComment } from "../../../src/protocol/describe-edits.ts";
-import { saysPayload } from "../../../src/protocol/hidden-fields.ts";
 import { announce } from "../announce.ts";
-import { type Answer, ask, askInTime, kernel, workflowPath } from "../api.ts";
+import { ask, workflowPath } from "../api.ts";
+import { type InboxQuery, inboxHref, isUnfiltered, readInboxQuery } from "../inbox-query.ts";
+import { whenReached } from "../keys.ts";
+import { gateAfter, gateKey, mostAtOnce, pageSize, readListing, scrolled, useListing } from "../listing.ts";
 import { followFeed } from "../live.ts";
-import { type Loaded, Show, useLoaded, useReconnected, useSettled } from "../loaded.tsx";
+import { Show, useSettled } from "../loaded.tsx";
 import { Bulk, mayJoin } from "../parts/bulk.tsx";
-import { Ago, Due, EditedBy, Risk } from "../parts/marks.tsx";
-import { Heading } from "../parts/page.tsx";
+import { InboxFilter, SavedViews } from "../parts/inbox-filter.tsx";
+import { InboxRow } from "../parts/inbox-row.tsx";
+import { Ago } from "../parts/marks.tsx";
+import { Beside, Heading } from "../parts/page.tsx";
 import { Line } from "../parts/shown.tsx";
-import { gateHref } from "../route.ts";
+import { gateHref, goTo, route } from "../route.ts";
 import { waiting } from "../waiting.ts";
-import { count, tellAsker, tellDecided, tellEffect, tellPerson } from "../words.ts";
-
-const most = 100;
-type Order = "due" | "oldest";
-
-/** So many pages of gates. The list is newest first; what waits longest is read from its other end. */
-interface Listing {
-  readonly gates: readonly ListedGate[];
-  readonly hasMore: boolean;
-}
-
-/** A cursor that is older than every gate. */
-const beforeAll = `wf_${"0".repeat(26)}/gate-0`;
-
-async function readListing(order: Order, pages: number): Promise<Answer<Listing>> {
-  const gates: ListedGate[] = [];
-  let cursor = order === "oldest" ? `&before=${encodeURIComponent(beforeAll)}` : "";
-  for (let page = 1; ; page += 1) {
-    const reported = await askInTime<GatePage>(`${kernel}/gates?mine=true&limit=${most}${cursor}`);
-    if (!reported.ok) return reported;
-    const { gates: found, next } = reported.value;
-    gates.push(...found);
-    const [newest] = found;
-    const goesOn = order === "oldest" ? found.length === most : next !== null;
-    if (!goesOn || page >= pages) return { ok: true, value: { gates, hasMore: goesOn } };
-    cursor =
-      order === "oldest" && newest !== undefined
-        ? `&before=${encodeURIComponent(keyOf(newest))}`
-        : `&after=${encodeURIComponent(next as string)}`;
-  }
-}
-
-function useListing(order: Order, pages: number): Loaded<Listing> {
-  const answer = useSignal<Answer<Listing> | null>(null);
-  const latest = useRef(0);
-  const reload = useCallback(async () => {
-    latest.current += 1;
-    const mine = latest.current;
-    const got = await readListing(order, pages);
-    if (mine !== latest.current) return;
-    // What is shown stays while the server is away.
-    if (!got.ok && got.problem.status === 0 && answer.peek()?.ok === true) return;
-    answer.value = got;
-  }, [order, pages, answer]);
-  useEffect(() => void reload(), [reload]);
-  useReconnected(answer, reload);
-  return { answer, reload };
-}
-
-/** Those that ever fall due: of many gates they are the ones that must not be missed. */
-const falling = `${kernel}/gates?mine=true&limit=${most}&due_before=9999-12-31`;
-
-const keyOf = ({ workflow_id, gate_id }: { readonly workflow_id: string; readonly gate_id: string }) =>
-  `${workflow_id}/${gate_id}`;
+import { isWide } from "../wide.ts";
+import { count, tellDecided } from "../words.ts";
+import { GateView } from "./gate.tsx";
 
 /** What shows something else by now was not chosen. */
-const shownKey = (gate: ListedGate): string => `${keyOf(gate)}/${gate.payload_digest}/${gate.opened_at}`;
-
-const dueOf = ({ due_at }: ListedGate): number => (due_at === null ? Number.POSITIVE_INFINITY : Date.parse(due_at));
-
-export const inOrder = (gates: readonly ListedGate[], order: Order): readonly ListedGate[] =>
-  [...new Map(gates.map((gate) => [keyOf(gate), gate])).values()].sort(
-    (a, b) => (order === "due" && dueOf(a) - dueOf(b)) || Date.parse(a.opened_at) - Date.parse(b.opened_at),
-  );
+const shownKey = (gate: ListedGate): string => `${gateKey(gate)}/${gate.payload_digest}/${gate.opened_at}`;
 
 export function Inbox() {
-  const order = useSignal<Order>("due");
-  const pages = useSignal(1);
-  const page = useListing(order.value, pages.value);
-  const due = useLoaded<GatePage>(falling);
-  const decided = useSignal<ReadonlyMap<string, Gate>>(new Map());
-  const reported = page.answer.value;
-  const shown = reported?.ok === true ? reported.value.gates.length : null;
-  // A page that is full may have more behind it: their number is counted once, for the bar.
-  const hasMore = reported?.ok === true && reported.value.hasMore;
-  const total = hasMore ? waiting.value && Math.max(waiting.value, shown ?? 0) : shown;
-  const reload = useSettled(() => void Promise.all([page.reload(), due.reload()]), 300);
-  const listed = () => [...gatesIn(page.answer.peek()), ...gatesIn(due.answer.peek())];
-  useEffect(
-    () =>
-      followFeed((item) => {
-        const closed = item.gates
-          .filter(({ change }) => change === "closed")
-          .map((gate) => keyOf({ ...item, ...gate }));
-        for (const gate of listed().filter((one) => closed.includes(keyOf(one)))) void keepDecided(gate);
-        if (item.gates.length > 0) reload();
-      }),
-    [reload],
-  );
+  const at = route.value;
+  const query = readInboxQuery(at.view === "inbox" ? at.query : "");
+  const listing = useListing(query);
+  const reported = listing.answer.value;
+  const listed = reported?.ok === true ? reported.value.gates : [];
+  const decided = useDecided(listed, listing.reload);
+  const gates = listed.filter((gate) => !decided.has(gateKey(gate)));
+  const selection = useSelection(query, gates, listing.reload);
+  const total = reported?.ok === true ? reported.value.total : null;
+  const change = (part: Partial<InboxQuery>) => goTo(inboxHref({ ...query, gate: "", ...part }));
+  const isWhole = isUnfiltered(query);
   useEffect(() => {
-    if (shown !== null && !hasMore) waiting.value = shown;
-  }, [shown, hasMore]);
-  const keepDecided = async (gate: ListedGate) => {
-    const whole = await ask<Gate>(workflowPath(gate.workflow_id, `/gates/${gate.gate_id}`));
-    if (!whole.ok) return;
-    decided.value = new Map([...decided.value, [keyOf(gate), whole.value] as const].slice(-20));
-    announce(`${whole.value.title} was ${tellDecided(whole.value)}`);
-  };
+    if (total !== null && isWhole) waiting.value = total;
+  }, [total, isWhole]);
+  const isBulk = selection.bulk !== null;
   return (
-    <>
-      <Heading title="Inbox" prefix={total ? `(${total}) ` : ""}>
-        <p class="lede">
-          {total === null
-            ? ""
-            : total === 0
-              ? "Nothing waits for you."
-              : `${count(total, "decision")} wait${total === 1 ? "s" : ""} for you.`}
-        </p>
-      </Heading>
-      {(hasMore || pages.value > 1 || order.value === "oldest") && (
-        <OrderField
-          order={order.value}
-          choose={(chosen) => {
-            order.value = chosen;
-            pages.value = 1;
-          }}
-        />
+    <div class={isWide.value ? "split" : "single"}>
+      <div class="list-pane">
+        <Heading title="Inbox" prefix={total ? `(${total}) ` : ""}>
+          <p class="lede">{total === null ? "" : tellTotal(query, total)}</p>
+        </Heading>
+        <SavedViews query={query} />
+        <InboxFilter query={query} change={change} gates={listed} />
+        <Show loaded={listing}>
+          {({ hasMore }) => (
+            <GateList
+              query={query}
+              gates={gates}
+              total={total ?? 0}
+              selection={selection}
+              showMore={hasMore ? listing.showMore : null}
+            />
+          )}
+        </Show>
+        {decided.size > 0 && <DecidedList gates={[...decided.values()].reverse()} />}
+      </div>
+      {isWide.value ? (
+        <div class="detail-pane" id="detail">
+          {selection.bulk}
+          <div hidden={isBulk}>
+            <OpenGate query={query} />
+          </div>
+        </div>
+      ) : (
+        isBulk && <div class="sheet">{selection.bulk}</div>
       )}
-      <Show loaded={page}>
-        {({ gates }) => (
-          <GateList
-            gates={inOrder([...gates, ...(order.value === "due" ? gatesIn(due.answer.value) : [])], order.value).filter(
-              (gate) => !decided.value.has(keyOf(gate)),
-            )}
-            total={total ?? 0}
-            onDecided={reload}
-            showMore={hasMore ? () => (pages.value += 1) : null}
-          />
-        )}
-      </Show>
-      {decided.value.size > 0 && <DecidedList gates={[...decided.value.values()].reverse()} />}
-    </>
+    </div>
   );
 }
 
-interface OrderFieldProps {
-  readonly order: Order;
-  readonly choose: (order: Order) => void;
+function tellTotal(query: InboxQuery, total: number): string {
+  if (!isUnfiltered(query)) return total === 0 ? "No decision is like that." : `${count(total, "decision")}.`;
+  if (total === 0) return "Nothing waits for you.";
+  return `${count(total, "decision")} wait${total === 1 ? "s" : ""} for you.`;
 }
 
-const OrderField = ({ order, choose }: OrderFieldProps) => (
-  <label class="field order">
-    <span>First</span>
-    <select value={order} onChange={(e) => choose(e.currentTarget.value as Order)}>
-      <option value="due">what falls due first</option>
-      <option value="oldest">what has waited longest</option>
-    </select>
-  </label>
-);
+/** The gates that were decided while one looked at the list, and the list read again as work goes on. */
+function useDecided(gates: readonly ListedGate[], reload: () => Promise<void>): ReadonlyMap<string, Gate> {
+  const decided = useSignal<ReadonlyMap<string, Gate>>(new Map());
+  const listed = useRef(gates);
+  listed.current = gates;
+  const settled = useSettled(() => void reload(), 300);
+  useEffect(() => {
+    const keep = async (gate: ListedGate) => {
+      const whole = await ask<Gate>(workflowPath(gate.workflow_id, `/gates/${gate.gate_id}`));
+      if (!whole.ok) return;
+      decided.value = new Map([...decided.value, [gateKey(gate), whole.value] as const].slice(-20));
+      announce(`${whole.value.title} was ${tellDecided(whole.value)}`);
+    };
+    return followFeed((item) => {
+      const closed = item.gates
+        .filter(({ change }) => change === "closed")
+        .map((gate) => gateKey({ ...item, ...gate }));
+      for (const gate of listed.current.filter((one) => closed.includes(gateKey(one)))) void keep(gate);
+      if (item.gates.length > 0) settled();
+    });
+  }, [settled, decided]);
+  return decided.value;
+}
 
-const gatesIn = (answer: Answer<Pick<Listing, "gates">> | null): readonly ListedGate[] =>
-  answer?.ok ? answer.value.gates : [];
+interface Selection {
+  readonly picked: readonly ListedGate[];
+  readonly choose: (gate: ListedGate, on: boolean) => void;
+  /** The gates that are decided together, or what came of that; null while none is chosen. */
+  readonly bulk: VNode | null;
+}
+
+/** What is chosen to be decided together. A gate that shows something else by now is no longer chosen. */
+function useSelection(query: InboxQuery, gates: readonly ListedGate[], reload: () => Promise<void>): Selection {
+  const chosen = useSignal<ReadonlyMap<string, ListedGate>>(new Map());
+  const answered = useSignal<readonly ListedGate[]>([]);
+  const now = new Map(gates.map((gate) => [gateKey(gate), shownKey(gate)]));
+  const isSame = (gate: ListedGate) => (now.get(gateKey(gate)) ?? shownKey(gate)) === shownKey(gate);
+  const picked = [...chosen.value.values()].filter(isSame);
+  const shown = answered.value.length > 0 ? answered.value : picked;
+  const set = (all: readonly ListedGate[]) => {
+    chosen.value = new Map(all.map((gate) => [shownKey(gate), gate]));
+    answered.value = [];
+  };
+  const choose = (gate: ListedGate, on: boolean) =>
+    set(on ? [...picked, gate] : picked.filter((one) => shownKey(one) !== shownKey(gate)));
+  const chooseAll = async (first: ListedGate) => {
+    const read = await readListing({ ...query, operator: first.operator }, mostAtOnce / pageSize);
+    if (!read.ok) return;
+    const all = read.value.gates.filter((gate) => mayJoin(gate, [first])).slice(0, mostAtOnce);
+    set(all);
+    announce(`${count(all.length, "decision")} selected`);
+  };
+  const onDone = (done: readonly ListedGate[]) => {
+    const isAll = done.length === shown.length;
+    set([]);
+    if (isAll) focusList();
+    else answered.value = shown;
+    void reload();
+  };
+  const [first] = picked;
+  const bulk =
+    shown.length === 0 ? null : (
+      <Bulk
+        gates={shown}
+        chooseAll={first === undefined || answered.value.length > 0 ? null : () => void chooseAll(first)}
+        clear={() => {
+          set([]);
+          focusList();
+        }}
+        onDone={onDone}
+      />
+    );
+  return { picked, choose, bulk };
+}
+
+/** The heading of the list takes the focus once what had it is gone. */
+const focusList = (): void => document.querySelector<HTMLElement>(".list-pane h1")?.focus();
 
 interface GateListProps {
+  readonly query: InboxQuery;
   readonly gates: readonly ListedGate[];
   readonly total: number;
-  readonly onDecided: () => void;
+  readonly selection: Selection;
   /** Null where all are listed. */
   readonly showMore: (() => void) | null;
 }
 
-function GateList({ gates, total, onDecided, showMore }: GateListProps) {
-  const chosen = useSignal<ReadonlySet<string>>(new Set());
-  const picked = gates.filter((gate) => chosen.value.has(shownKey(gate)));
-  const choose = (gate: ListedGate, on: boolean) => {
-    const next = new Set(picked.map(shownKey));
-    if (on) next.add(shownKey(gate));
-    else next.delete(shownKey(gate));
-    chosen.value = next;
-  };
-  if (gates.length === 0) return <p class="empty">When something needs your decision, it appears here by itself.</p>;
+function GateList({ query, gates, total, selection: { picked, choose }, showMore }: GateListProps) {
+  const list = useScrollKept(inboxHref({ ...query, gate: "" }));
+  useOpenByKeys(query, gates);
   return (
     <>
-      {picked.length > 0 && (
-        <Bulk
-          gates={picked}
-          onDone={() => {
-            chosen.value = new Set();
-            onDecided();
-          }}
-        />
+      {gates.length === 0 && (
+        <p class="empty">
+          {isUnfiltered(query)
+            ? "When something needs your decision, it appears here by itself."
+            : "Another search or filter may show more."}
+        </p>
       )}
-      <ul class="cards">
-        {gates.map((gate) => (
-          <li key={keyOf(gate)}>
-            <Card
-              gate={gate}
-              isChosen={chosen.value.has(shownKey(gate))}
-              mayJoin={mayJoin(gate, picked)}
-              choose={choose}
-            />
-          </li>
+      <ul class="cards" ref={list}>
+        {inGroups(gates, query.group === "operator").map(({ name, members }) => (
+          <Fragment key={name}>
+            {name !== null && (
+              <li class="group">
+                <code>{name}</code> <span class="quiet">{members.length}</span>
+              </li>
+            )}
+            {members.map((gate) => (
+              <li key={gateKey(gate)}>
+                <InboxRow
+                  gate={gate}
+                  href={hrefOf(query, gate)}
+                  isOpen={isWide.value && query.gate === gateKey(gate)}
+                  isChosen={picked.some((one) => shownKey(one) === shownKey(gate))}
+                  mayJoin={mayJoin(gate, picked)}
+                  choose={choose}
+                  open={(one) => open(query, one, true)}
+                />
+              </li>
+            ))}
+          </Fragment>
         ))}
       </ul>
       {showMore !== null && (
-        <p class="row">
+        <p class="row more-rows">
           <span class="quiet">
             These are {gates.length.toLocaleString("en")} of {Math.max(total, gates.length).toLocaleString("en")}.
           </span>
@@ -231,89 +226,114 @@ function GateList({ gates, total, onDecided, showMore }: GateListProps) {
   );
 }
 
-/** The beginning of what it shows, so that gates of one name can be told apart. */
-function glimpseOf({ preview, payload }: ListedGate): string {
-  const isPayload = payload !== null && saysPayload(preview, payload);
-  const text = isPayload ? JSON.stringify(payload) : preview.trim().replace(/\s+/gu, " ");
-  return text.length > 140 ? `${text.slice(0, 140)}…` : text;
+interface Group {
+  /** Null for a list without groups. */
+  readonly name: string | null;
+  readonly members: readonly ListedGate[];
 }
 
-interface CardProps {
-  readonly gate: ListedGate;
-  readonly isChosen: boolean;
-  readonly mayJoin: boolean;
-  readonly choose: (gate: ListedGate, on: boolean) => void;
+function inGroups(gates: readonly ListedGate[], isGrouped: boolean): readonly Group[] {
+  if (!isGrouped) return [{ name: null, members: gates }];
+  const names = [...new Set(gates.map(({ operator }) => operator))].sort();
+  return names.map((name) => ({ name, members: gates.filter(({ operator }) => operator === name) }));
 }
 
-function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
-  const votes = gate.votes.filter(({ advisory, stage }) => !advisory && stage === gate.stage).length;
-  return (
-    <article class="card item">
-      {joins || isChosen ? (
-        <label class="pick">
-          <input type="checkbox" checked={isChosen} onChange={(e) => choose(gate, e.currentTarget.checked)} />
-          <span class="unseen">Select {gate.title}</span>
-        </label>
-      ) : (
-        <span class="pick" />
-      )}
-      <div>
-        <h2>
-          <a href={gateHref(gate.workflow_id, gate.gate_id)} data-item>
-            <Line text={gate.title} />
-          </a>
-        </h2>
-        <p>
-          {tellAsker(gate)} asked; {tellCall(gate)}.
-        </p>
-        {gate.edits?.map((edit) => (
-          <p key={edit.at + tellPerson(edit.by)} class="note wait">
-            <EditedBy edit={edit} />
-            {[...edit.changes.map(describeChange), ...describeComment(edit)].map((line) => (
-              <>
-                ; <Line text={line} />
-              </>
-            ))}
-          </p>
-        ))}
-        <p class="glimpse">
-          <Line text={glimpseOf(gate)} />
-        </p>
-        {gate.reasons.map(({ source, rule, reason }) => (
-          <p key={`${source} ${rule}`} class="quiet">
-            <Line text={reason} />
-          </p>
-        ))}
-      </div>
-      <p class="chips">
-        {!gate.checked && <strong>Not checked against the ledger</strong>}
-        <Risk level={gate.risk_level} />
-        {gate.estimated_cost > 0 && <span>cost {gate.estimated_cost}</span>}
-        {gate.seat?.voted !== undefined && <strong>you voted to {gate.seat.voted}</strong>}
-        {gate.quorum !== null && (
-          <span>
-            {votes} of {gate.quorum.approvals} votes
-            {gate.stage !== undefined && <> in stage {gate.stage}</>}
-          </span>
-        )}
-        {gate.due_at === null ? (
-          <span>
-            asked <Ago at={gate.opened_at} />
-          </span>
-        ) : (
-          <Due at={gate.due_at} />
-        )}
-      </p>
-    </article>
+const hrefOf = (query: InboxQuery, gate: ListedGate): string =>
+  isWide.value ? inboxHref({ ...query, gate: gateKey(gate) }) : gateHref(gate.workflow_id, gate.gate_id);
+
+/** The gate whose heading gets the focus once it is shown. */
+let focused: string | null = null;
+
+/** Opens a gate: beside the list, or on a page of its own. */
+function open(query: InboxQuery, gate: ListedGate, takesFocus: boolean): void {
+  if (!isWide.value) return location.assign(gateHref(gate.workflow_id, gate.gate_id));
+  const isShown = query.gate === gateKey(gate);
+  focused = takesFocus ? gateKey(gate) : null;
+  if (isShown) document.querySelector<HTMLElement>("#detail h1")?.focus();
+  else goTo(inboxHref({ ...query, gate: gateKey(gate) }));
+}
+
+/** A gate that j or k has come to is shown beside the list. */
+function useOpenByKeys(query: InboxQuery, gates: readonly ListedGate[]): void {
+  const latest = useRef({ query, gates });
+  latest.current = { query, gates };
+  useEffect(
+    () =>
+      whenReached((item) => {
+        const { query: asked, gates: listed } = latest.current;
+        const gate = listed.find((one) => hrefOf(asked, one) === item.getAttribute("href"));
+        if (gate !== undefined && isWide.peek()) open(asked, gate, false);
+      }),
+    [],
   );
 }
+
+/** Keeps how far the list is scrolled while another page is looked at. */
+function useScrollKept(place: string) {
+  const list = useRef<HTMLUListElement>(null);
+  useLayoutEffect(() => {
+    const pane = () => (isWide.peek() ? list.current?.closest(".list-pane") : document.scrollingElement);
+    const before = pane();
+    if (scrolled.place === place && before) before.scrollTop = scrolled.top;
+    const keep = () => {
+      const scroller = pane();
+      if (scroller) Object.assign(scrolled, { place, top: scroller.scrollTop });
+    };
+    window.addEventListener("scroll", keep, { capture: true, passive: true });
+    return () => window.removeEventListener("scroll", keep, { capture: true });
+  }, [place]);
+  return list;
+}
+
+interface Answered {
+  readonly gate: Gate;
+  readonly words: string;
+}
+
+function OpenGate({ query }: { readonly query: InboxQuery }) {
+  const last = useSignal<Answered | null>(null);
+  const [workflow = "", gate] = query.gate.split("/");
+  if (gate === undefined)
+    return (
+      <>
+        {last.value !== null && <LastAnswer {...last.value} />}
+        <p class="empty">
+          Choose a decision: <kbd>j</kbd> and <kbd>k</kbd> go through them.
+        </p>
+      </>
+    );
+  const onAnswer = (shown: Gate, words: string) => {
+    last.value = { gate: shown, words };
+    const next = gateAfter(gateKey(shown));
+    focused = next === null ? null : gateKey(next);
+    goTo(inboxHref({ ...query, gate: next === null ? "" : gateKey(next) }));
+    if (next === null) focusList();
+  };
+  return (
+    <>
+      {last.value !== null && gateKey(last.value.gate) !== query.gate && <LastAnswer {...last.value} />}
+      <Beside.Provider value={focused === query.gate ? "focus" : "quiet"}>
+        <GateView key={query.gate} workflow={workflow} gate={gate} onAnswer={onAnswer} />
+      </Beside.Provider>
+    </>
+  );
+}
+
+const LastAnswer = ({ gate, words }: Answered) => (
+  <p class="note good">
+    <a href={gateHref(gate.workflow_id, gate.gate_id)}>
+      <Line text={gate.title} />
+    </a>
+    : {words}
+  </p>
+);
 
 const DecidedList = ({ gates }: { readonly gates: readonly Gate[] }) => (
   <section class="past">
     <h2>Decided while you were here</h2>
     <ul class="plain">
       {gates.map((gate) => (
-        <li key={keyOf(gate)}>
+        <li key={gateKey(gate)}>
           <a href={gateHref(gate.workflow_id, gate.gate_id)}>
             <Line text={gate.title} />
           </a>{" "}
@@ -328,14 +348,3 @@ const DecidedList = ({ gates }: { readonly gates: readonly Gate[] }) => (
     </ul>
   </section>
 );
-
-/** Says what the call would do, has done, or that a person is asked for an answer. */
-const tellCall = ({ kind, operator, effect }: ListedGate) => {
-  if (kind === "ask") return "the work needs an answer from a person";
-  const does = kind === "in_doubt" ? "was called, and nobody knows whether it happened" : tellEffect(effect);
-  return (
-    <>
-      <code>{operator}</code> {does}
-    </>
-  );
-};

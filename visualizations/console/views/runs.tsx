@@ -1,4 +1,8 @@
-/** Runs, newest first, by state, words and time. What begins or changes appears by itself on the first page. */
+/**
+ * Runs as a table whose columns no word can push away: by search, filters and order, all in the address.
+ *
+ * 1.  What begins or changes appears by itself on the first page. The count is the server's.
+ */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { WorkflowPage } from "../../../src/contract/page.ts";
@@ -6,17 +10,15 @@ import type { WorkflowSummary } from "../../../src/contract/workflow-summary.ts"
 import { kernel } from "../api.ts";
 import { followFeed } from "../live.ts";
 import { Show, useLoaded, useSettled } from "../loaded.tsx";
+import { Choice, Search, Words } from "../parts/inbox-filter.tsx";
 import { Ago, State } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
 import { Line } from "../parts/shown.tsx";
-import { runHref } from "../route.ts";
+import { goTo, route, runHref } from "../route.ts";
 import { count, tellPerson, tellState } from "../words.ts";
 
-interface Filter {
-  readonly state: string;
-  readonly text: string;
-  readonly since: string;
-}
+const names = ["text", "state", "sort", "type", "asker", "since", "until"] as const;
+type Query = Readonly<Record<(typeof names)[number], string>>;
 
 const states = [
   "accepted",
@@ -30,18 +32,41 @@ const states = [
   "failed",
   "cancelled",
 ] as const;
-const anything: Filter = { state: "", text: "", since: "" };
+const stateOptions = [["", "Any state"] as const, ...states.map((state) => [state, tellState(state)] as const)];
+const sortOptions = [
+  ["", "Newest first"],
+  ["oldest", "Oldest first"],
+] as const;
 const pageSize = 50;
 
-function addressOf(filter: Filter, after: string | null): string {
-  const given = Object.entries({ ...filter, after: after ?? "" }).filter(([, value]) => value !== "");
-  return `${kernel}/workflows?${new URLSearchParams([...given, ["limit", String(pageSize)], ["total", "true"]])}`;
+function readQuery(text: string): Query {
+  const given = new URLSearchParams(text);
+  return Object.fromEntries(names.map((name) => [name, given.get(name) ?? ""])) as Query;
+}
+
+const parametersOf = (query: Query): readonly (readonly [string, string])[] =>
+  names.flatMap((name) => (query[name].trim() === "" ? [] : [[name, query[name]] as const]));
+
+/** Returns the address of the runs that a filter chooses. */
+export const runsHref = (query: Partial<Query>): string => {
+  const given = parametersOf({ ...readQuery(""), ...query });
+  return given.length === 0 ? "#/runs" : `#/runs?${new URLSearchParams(given.map(([name, value]) => [name, value]))}`;
+};
+
+/** The names of the server for those of the address. */
+const asked: Readonly<Record<string, string>> = { type: "intent_type", asker: "principal" };
+
+function pathOf(query: Query, after: string | null): string {
+  const given = parametersOf(query).map(([name, value]) => [asked[name] ?? name, value.trim()]);
+  const page = [["limit", String(pageSize)], ["total", "true"], ...(after === null ? [] : [["after", after]])];
+  return `${kernel}/workflows?${new URLSearchParams([...given, ...page])}`;
 }
 
 export function Runs() {
-  const filter = useSignal(anything);
+  const at = route.value;
+  const query = readQuery(at.view === "runs" ? at.query : "");
   const after = useSignal<readonly string[]>([]);
-  const loaded = useLoaded<WorkflowPage>(addressOf(filter.value, after.value.at(-1) ?? null));
+  const loaded = useLoaded<WorkflowPage>(pathOf(query, after.value.at(-1) ?? null));
   const reload = useSettled(() => void loaded.reload(), 500);
   useEffect(
     () =>
@@ -50,35 +75,41 @@ export function Runs() {
       }),
     [reload, after],
   );
-  const change = (part: Partial<Filter>) => {
-    filter.value = { ...filter.value, ...part };
+  const change = (part: Partial<Query>) => {
     after.value = [];
+    goTo(runsHref({ ...query, ...part }));
   };
   return (
     <>
-      <Heading title="Runs" />
-      <Filters filter={filter.value} change={change} />
+      <Heading title="Runs">
+        <a class="button" href="#/start">
+          New run
+        </a>
+      </Heading>
+      <Filters query={query} change={change} />
       <Show loaded={loaded}>
         {({ workflows, next, total }) => (
           <>
             <p class="quiet">{count(total ?? workflows.length, "run")}</p>
             {workflows.length === 0 ? <p class="empty">No run is like that.</p> : <RunTable runs={workflows} />}
-            <p class="row">
-              <button
-                type="button"
-                disabled={after.value.length === 0}
-                onClick={() => (after.value = after.value.slice(0, -1))}
-              >
-                Newer
-              </button>
-              <button
-                type="button"
-                disabled={next === null}
-                onClick={() => (after.value = [...after.value, next as string])}
-              >
-                Older
-              </button>
-            </p>
+            {(after.value.length > 0 || next !== null) && (
+              <p class="row">
+                <button
+                  type="button"
+                  disabled={after.value.length === 0}
+                  onClick={() => (after.value = after.value.slice(0, -1))}
+                >
+                  Page before
+                </button>
+                <button
+                  type="button"
+                  disabled={next === null}
+                  onClick={() => (after.value = [...after.value, next as string])}
+                >
+                  Next page
+                </button>
+              </p>
+            )}
           </>
         )}
       </Show>
@@ -87,80 +118,92 @@ export function Runs() {
 }
 
 interface FiltersProps {
-  readonly filter: Filter;
-  readonly change: (part: Partial<Filter>) => void;
+  readonly query: Query;
+  readonly change: (part: Partial<Query>) => void;
 }
 
-const Filters = ({ filter, change }: FiltersProps) => (
-  <form class="card filters" aria-label="Which runs" onSubmit={(event) => event.preventDefault()}>
-    <label class="field">
-      <span>State</span>
-      <select value={filter.state} onChange={(e) => change({ state: e.currentTarget.value })}>
-        <option value="">any</option>
-        {states.map((state) => (
-          <option key={state} value={state}>
-            {tellState(state)}
-          </option>
-        ))}
-      </select>
-    </label>
-    <label class="field">
-      <span>Words in title, type or id</span>
-      <input
-        type="search"
-        maxLength={200}
-        value={filter.text}
-        onChange={(e) => change({ text: e.currentTarget.value.trim() })}
-      />
-    </label>
-    <label class="field">
-      <span>Asked since</span>
-      <input type="date" value={filter.since} onChange={(e) => change({ since: e.currentTarget.value })} />
-    </label>
-  </form>
-);
+const dates = [
+  ["since", "Asked since"],
+  ["until", "Asked before"],
+] as const;
+const words = [
+  ["type", "Kind of work"],
+  ["asker", "Asked by"],
+] as const;
 
-const RunTable = ({ runs }: { readonly runs: readonly WorkflowSummary[] }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-  <section class="scrolls card" tabIndex={0} aria-label="Runs">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">What</th>
-          <th scope="col">State</th>
-          <th scope="col">Done</th>
-          <th scope="col">Asked by</th>
-          <th scope="col">Begun</th>
+function Filters({ query, change }: FiltersProps) {
+  const given = [...words, ...dates].filter(([name]) => query[name] !== "").length;
+  return (
+    <form class="finder runs-finder" aria-label="Which runs" onSubmit={(event) => event.preventDefault()}>
+      <Search text={query.text} set={(text) => change({ text })} />
+      <Choice name="State" value={query.state} options={stateOptions} set={(state) => change({ state })} />
+      <Choice name="Order" value={query.sort} options={sortOptions} set={(sort) => change({ sort })} />
+      <details class="filter-more">
+        <summary>Filters{given > 0 && <span class="badge">{given}</span>}</summary>
+        <div class="filters">
+          {words.map(([name, title]) => (
+            <Words key={name} title={title} value={query[name]} known={[]} set={(value) => change({ [name]: value })} />
+          ))}
+          {dates.map(([name, title]) => (
+            <label key={name} class="field">
+              <span>{title}</span>
+              <input type="date" value={query[name]} onChange={(e) => change({ [name]: e.currentTarget.value })} />
+            </label>
+          ))}
+        </div>
+      </details>
+    </form>
+  );
+}
+
+export const RunTable = ({ runs }: { readonly runs: readonly WorkflowSummary[] }) => (
+  <table class="runs card">
+    <thead>
+      <tr>
+        <th scope="col">What</th>
+        <th scope="col" class="run-state">
+          State
+        </th>
+        <th scope="col" class="run-more run-done">
+          Done
+        </th>
+        <th scope="col" class="run-more">
+          Asked by
+        </th>
+        <th scope="col" class="run-more">
+          Begun
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {runs.map((run) => (
+        <tr key={run.workflow_id}>
+          <td>
+            <a href={runHref(run.workflow_id)} data-item title={run.title || run.intent_type}>
+              <Line text={run.title || run.intent_type} />
+            </a>
+            {run.title !== "" && (
+              <small>
+                <Line text={run.intent_type} />
+              </small>
+            )}
+          </td>
+          <td>
+            <State state={run.state} />
+            {run.paused && <State state="paused" />}
+            {run.queued && <State state="queued" />}
+            {run.held_by.length > 0 && <State state="held" />}
+            {run.compensated !== null && <small>undone: {run.compensated}</small>}
+          </td>
+          <td class="run-more number">{run.progress.percent} %</td>
+          <td class="run-more">
+            <Line text={tellPerson(run.principal)} />
+          </td>
+          <td class="run-more">
+            <Ago at={run.created_at} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {runs.map((run) => (
-          <tr key={run.workflow_id}>
-            <td>
-              <a href={runHref(run.workflow_id)} data-item>
-                <Line text={run.title || run.intent_type} />
-              </a>
-              {run.title !== "" && (
-                <small>
-                  {" "}
-                  <Line text={run.intent_type} />
-                </small>
-              )}
-            </td>
-            <td>
-              <State state={run.state} /> {run.paused && <State state="paused" />}{" "}
-              {run.queued && <State state="queued" />}
-              {run.held_by.length > 0 && <State state="held" />}
-              {run.compensated !== null && <small> undone: {run.compensated}</small>}
-            </td>
-            <td>{run.progress.percent} %</td>
-            <td>{tellPerson(run.principal)}</td>
-            <td>
-              <Ago at={run.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </section>
+      ))}
+    </tbody>
+  </table>
 );

@@ -1,0 +1,169 @@
+/** What needs somebody now: decisions, failures, runs that stand still, queues, spend, and halts. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import type { BudgetStanding } from "../../../src/contract/budget.ts";
+import type { HaltStanding } from "../../../src/contract/halt.ts";
+import type { GatePage, WorkflowPage } from "../../../src/contract/page.ts";
+import type { QueuePage } from "../../../src/contract/queue-page.ts";
+import { kernel } from "../api.ts";
+import { followFeed } from "../live.ts";
+import { type Loaded, now, Show, useLoaded, useSettled } from "../loaded.tsx";
+import { Ago, Due } from "../parts/marks.tsx";
+import { Heading } from "../parts/page.tsx";
+import { Line } from "../parts/shown.tsx";
+import { gateHref, runHref } from "../route.ts";
+import { Meters } from "./budgets.tsx";
+import { runsHref } from "./runs.tsx";
+
+const shown = 5;
+const dayMs = 86_400_000;
+/** The first day that failures are counted from, and the last on which a run that still works was begun. */
+const dayOf = (daysAgo: number): string => new Date(now.peek() - daysAgo * dayMs).toISOString().slice(0, 10);
+const failedSince = dayOf(7);
+const begunBefore = dayOf(1);
+
+const working = ["accepted", "planned", "running", "cancelling", "compensating"];
+const page = `limit=${shown}&total=true`;
+const paths = {
+  waiting: `${kernel}/gates?mine=true&sort=due&${page}`,
+  failed: `${kernel}/workflows?state=failed&since=${failedSince}&${page}`,
+  still: `${kernel}/workflows?state=${working.join()}&until=${begunBefore}&sort=oldest&${page}`,
+  queues: `${kernel}/queues?limit=${shown}`,
+  budgets: `${kernel}/budgets`,
+  halts: `${kernel}/halts`,
+} as const;
+
+export function Home() {
+  const waiting = useLoaded<GatePage>(paths.waiting);
+  const failed = useLoaded<WorkflowPage>(paths.failed);
+  const still = useLoaded<WorkflowPage>(paths.still);
+  const queues = useLoaded<QueuePage>(paths.queues);
+  const budgets = useLoaded<{ readonly budgets: readonly BudgetStanding[] }>(paths.budgets);
+  const halts = useLoaded<{ readonly halts: readonly HaltStanding[] }>(paths.halts);
+  const all: readonly Pick<Loaded<unknown>, "reload">[] = [waiting, failed, still, queues, budgets, halts];
+  const reload = useSettled(() => void Promise.all(all.map((one) => one.reload())), 2000);
+  useEffect(() => followFeed(reload), [reload]);
+  return (
+    <>
+      <Heading title="Home" />
+      <div class="home">
+        <Tile title="Waiting for you" href="#/" loaded={waiting}>
+          {({ gates, total = 0 }) => (
+            <Few n={total} none="Nothing waits for you.">
+              {gates.map(({ workflow_id, gate_id, title, due_at, opened_at }) => (
+                <Item key={workflow_id + gate_id} href={gateHref(workflow_id, gate_id)} title={title}>
+                  {due_at === null ? <Ago at={opened_at} /> : <Due at={due_at} />}
+                </Item>
+              ))}
+            </Few>
+          )}
+        </Tile>
+        <Tile title="Failed in the last week" href={runsHref({ state: "failed", since: failedSince })} loaded={failed}>
+          {(found) => <RunItems page={found} none="Nothing has failed." />}
+        </Tile>
+        <Tile
+          title="At work for more than a day"
+          href={runsHref({ state: "running", until: begunBefore, sort: "oldest" })}
+          loaded={still}
+        >
+          {(found) => <RunItems page={found} none="No run stands still." />}
+        </Tile>
+        <Tile title="Stopped work" href="#/halts" loaded={halts}>
+          {({ halts: set }) => (
+            <Few n={set.length} none="Nothing is stopped.">
+              {set.slice(0, shown).map(({ halt_id, reason, at }) => (
+                <Item key={halt_id} href="#/halts" title={reason}>
+                  <Ago at={at} />
+                </Item>
+              ))}
+            </Few>
+          )}
+        </Tile>
+        <Tile title="Queues" href="#/queues" loaded={queues}>
+          {({ queues: lines, next }) => (
+            <Few n={lines.length} isMore={next !== null} none="No run works or waits in a queue.">
+              {lines.map(({ name, key, running, concurrency, waiting: n }) => (
+                <Item key={JSON.stringify([name, key])} href="#/queues" title={key === "" ? name : `${name}, ${key}`}>
+                  {running} of {concurrency} at work, {n} waiting
+                </Item>
+              ))}
+            </Few>
+          )}
+        </Tile>
+        <Tile title="Spend" href="#/budgets" loaded={budgets}>
+          {({ budgets: standing }) =>
+            standing.length === 0 ? (
+              <p class="quiet">No ceilings are configured.</p>
+            ) : (
+              <Meters budgets={standing.slice(0, 3)} />
+            )
+          }
+        </Tile>
+      </div>
+    </>
+  );
+}
+
+interface TileProps<T> {
+  readonly title: string;
+  readonly href: string;
+  readonly loaded: Loaded<T>;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+const Tile = <T,>({ title, href, loaded, children }: TileProps<T>) => (
+  <section class="card tile">
+    <h2>
+      <a href={href}>{title}</a>
+    </h2>
+    <Show loaded={loaded}>{children}</Show>
+  </section>
+);
+
+interface FewProps {
+  readonly n: number;
+  readonly isMore?: boolean;
+  /** What is said where there is nothing. */
+  readonly none: string;
+  readonly children: ComponentChildren;
+}
+
+/** A number, and the first of what it counts. */
+const Few = ({ n, isMore = false, none, children }: FewProps) =>
+  n === 0 ? (
+    <p class="quiet">{none}</p>
+  ) : (
+    <>
+      <p class="figure">
+        {n.toLocaleString("en")}
+        {isMore && "+"}
+      </p>
+      <ul class="plain">{children}</ul>
+    </>
+  );
+
+interface ItemProps {
+  readonly href: string;
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+const Item = ({ href, title, children }: ItemProps) => (
+  <li class="tile-item">
+    <a href={href} data-item title={title}>
+      <Line text={title} />
+    </a>
+    <small>{children}</small>
+  </li>
+);
+
+const RunItems = ({ page: { workflows, total = 0 }, none }: { readonly page: WorkflowPage; readonly none: string }) => (
+  <Few n={total} none={none}>
+    {workflows.map(({ workflow_id, title, intent_type, updated_at }) => (
+      <Item key={workflow_id} href={runHref(workflow_id)} title={title || intent_type}>
+        <Ago at={updated_at} />
+      </Item>
+    ))}
+  </Few>
+);
