@@ -134,7 +134,6 @@ function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
             <GateContent gate={gate} />
           </FoldedLines.Provider>
         </div>
-        {isOpen(latest) && <ToDecision />}
         {isOpen(latest) ? (
           <Decision
             gate={gate}
@@ -150,15 +149,6 @@ function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
     </article>
   );
 }
-
-/** The way to the buttons, where they stand below all that is shown. */
-const ToDecision = () => (
-  <p class="jump">
-    <button type="button" onClick={() => document.getElementById("decision")?.focus()}>
-      To the decision
-    </button>
-  </p>
-);
 
 const Lede = ({ gate }: { readonly gate: Gate }) => (
   <>
