@@ -15,7 +15,7 @@ box, in italics). In the pictures blue arrows lead on and brown ones lead back.
 
 All files here but the scripts are generated: \`npm run draw\` writes them, and a test fails when one is stale.
 [Growth](growth.md) shows the load that kernels on one database carry, and what to run at which size;
-\`npm run growth -- --write\` makes it. [screens](screens) holds a picture of each view of the console at three sizes;
+\`npm run growth -- --write\` makes it. \`screens/\` holds a picture of each view of the console at three sizes;
 \`npm run screens\` takes them.
 `;
 

@@ -60,7 +60,12 @@ export const CapabilityPackage = z.strictObject({
   /** Whether people may add messages to its workflows, which the plan function finds in `situation.inputs`. */
   takesInput: z.boolean().optional(),
   /** The presentation of its requests. */
-  present: z.strictObject({ title: hostFunction<(input: never) => unknown>() }).optional(),
+  present: z
+    .strictObject({
+      /** Returns the title of a run, of its input; a pure function. */
+      title: hostFunction<(input: never) => unknown>(),
+    })
+    .optional(),
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
@@ -172,5 +177,10 @@ export interface CapabilityDefinition<
   /** Whether people may add messages to its workflows. */
   readonly takesInput?: boolean | undefined;
   /** The presentation of its requests: the title of a run, as a pure function of the input. */
-  readonly present?: { readonly title: (input: unknown) => string } | undefined;
+  readonly present?:
+    | {
+        /** Returns the title of a run, of its input; a pure function. */
+        readonly title: (input: unknown) => string;
+      }
+    | undefined;
 }

@@ -1,8 +1,8 @@
 /**
  * Pages of lists over many waiting gates and as many workflows of one tenant, in a file and on Postgres: the time that
- * the kernel takes for the first page of each filter, and for its total; `cpu_ms` is the processor time of this
- * process, `server_cpu_ms` that of the database. Environment: COUNT (100,000), POSTGRES (a URL; a server of its own is started without it), STORES
- * (sqlite,postgres).
+ * the kernel takes for the first page of each filter, and for its total. `cpu_ms` is the processor time of this
+ * process, `server_cpu_ms` that of the database. Environment: COUNT (100,000), POSTGRES (a URL; a server of its own is
+ * started without it), STORES (sqlite,postgres).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

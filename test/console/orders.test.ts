@@ -38,7 +38,7 @@ it("forks a run at a step, and rolls the run back once the words were typed", as
   await page.getByLabel("to confirm").press("Enter");
   await page.getByText("undone: all").waitFor();
   await page.getByText(/Rolled back by user ann.*booked by mistake/).waitFor();
-  expect(await page.getByRole("button", { name: /Undoes earlier work/ }).count()).toBe(2);
+  expect(await page.getByRole("button", { name: /undoes earlier work/ }).count()).toBe(2);
   expect(world.calls).toEqual(["book a", "book b", "book b", "free b", "free a"]);
   expect((await page.getByText("Roll back…").count()) + (await page.getByText("Fork at a step…").count())).toBe(0);
 

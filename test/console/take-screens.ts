@@ -25,7 +25,7 @@ const viewsOf = ({ waiting, paid, undone }: Office): readonly (readonly [string,
   ["inspect", `/#/inspect?workflow=${undone}`, ".sequence li"],
 ];
 
-const qualities = [0.82, 0.6, 0.4, 0.25] as const;
+const qualities = [0.82, 0.6, 0.4, 0.25, 0.12] as const;
 
 /** Returns a picture as WebP, in the best quality that is small enough. The browser itself encodes it. */
 async function encode(painter: Page, png: Buffer): Promise<Buffer> {

@@ -25,8 +25,8 @@ const folder = join(app, "node_modules", "countersign");
  * The sizes of the tarball and of its content; to be raised with a reason. Further kinds of steps, schedules,
  * children, undoing, queues, stages, addresses of waits, messages and grants raised them from 1,600,000 and 6,000,000.
  */
-const maxPackedBytes = 2_000_000;
-const maxUnpackedBytes = 8_100_000;
+const maxPackedBytes = 2_300_000;
+const maxUnpackedBytes = 8_500_000;
 
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly types: string; readonly default?: string } | string>>;
