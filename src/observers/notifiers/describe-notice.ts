@@ -116,7 +116,7 @@ type Facts = readonly (readonly [name: string, value: string])[];
 
 function head(notice: GateNotice, { maxSubject }: Telling, more: Facts): Omit<DescribedNotice, "parts" | "isWhole"> {
   const subject = showLine(`${wordOf(notice)}: ${notice.gate.title}`);
-  const facts = [...factsOf(notice), ...more].map(([name, value]) => [name, showLine(value)] as const);
+  const facts = [...factsOf(notice), ...more].map(([name, value]) => [showLine(name), showLine(value)] as const);
   const cutFacts = facts.filter(([, value]) => value.length > maxFact).map(([name]) => name);
   return {
     subject: cut(subject, maxSubject),
