@@ -11,6 +11,7 @@ import { isPlainObject } from "./json.ts";
 
 /** The ways in which a fact is shown. */
 export const factFormats = ["text", "money", "date", "person", "link", "list", "markdown", "image"] as const;
+/** A way in which a fact is shown. */
 export type FactFormat = (typeof factFormats)[number];
 
 /** A code of ISO 4217, such as `EUR`. */

@@ -59,7 +59,7 @@ describe("review", () => {
 
   it("a payload that changed since it was shown is not decided: the gate is shown as it is now", async () => {
     const { workflow_id } = await stopAtGate("A.md");
-    const person = makePerson(["a", "y", "ctrl-c"]);
+    const person = makePerson(["a", "y", "pagedown", "ctrl-c"]);
     person.before("y", () => writeFileSync(join(repo, "A.md"), "by somebody\n"));
     const ran = await runAt(person.terminal, "review", "--db", db);
     expect(ran.out).toContain("T5_GATE_CONFLICT");

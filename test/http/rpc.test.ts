@@ -201,6 +201,7 @@ describe("/rpc", () => {
         "kernel/revoke-grant": { grant_id: "grt_01JZ0000000000000000000000" },
         "kernel/lift": { halt_id: "hlt_01JZ0000000000000000000000" },
         "kernel/withdraw": { workflow_id, gate_id },
+        "kernel/note": { workflow_id, gate_id, watch: true },
         "kernel/delegate": { workflow_id, gate_id, to: { id: "bo" }, expires_at: "2030-01-31T12:00:00.000Z" },
       };
       const turnedAway = ["T5_AUTHN_FAILED", "T5_AUTHZ_FORBIDDEN", "T5_IDENTITY_VIOLATION"];

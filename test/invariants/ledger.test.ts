@@ -29,8 +29,11 @@ const newFile = (): string => {
 };
 
 /** All that a caller can read about one workflow. */
-/** What may be edited at a gate is told with its schema, which is of the process that is asked and in no ledger. */
-const bare = ({ editable: _, ...gate }: Gate) => gate;
+/** Schemas, and the facts by their titles, are of the process that is asked and in no ledger. */
+const bare = ({ editable: _, facts: _facts, doubt, ...gate }: Gate) => ({
+  ...gate,
+  ...(doubt !== undefined && { doubt: { called_at: doubt.called_at, error: doubt.error } }),
+});
 
 const allOf = async ({ kernel }: TestKernel, id: string) => ({
   workflow: await kernel.workflow(id).then((state) => ({ ...state, gates: state.gates.map(bare) })),

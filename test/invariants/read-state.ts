@@ -4,8 +4,11 @@ import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 
 const [path = "", id = ""] = process.argv.slice(2);
 const kernel = await createKernel({ ledger: sqliteLedger({ path }), recover: false });
-/** What may be edited is told with its schema, which is of the process that is asked. */
-const bare = ({ editable: _, ...gate }: Gate) => gate;
+/** Schemas, and the facts by their titles, are of the process that is asked. */
+const bare = ({ editable: _, facts: _facts, doubt, ...gate }: Gate) => ({
+  ...gate,
+  ...(doubt !== undefined && { doubt: { called_at: doubt.called_at, error: doubt.error } }),
+});
 const all = {
   workflow: await kernel.workflow(id).then((state) => ({ ...state, gates: state.gates.map(bare) })),
   trace: await kernel.trace(id),

@@ -154,7 +154,7 @@ export const asks = defineCapability({
     expect(shown.out).toContain("limit: a whole number, required");
     const taken = await runHere("approve", id, "--answer", '{"limit":20}', ...at);
     expect(taken.code).toBe(0);
-    expect((await runHere("explain", id, ...at)).out).toContain('{"limit":20}');
+    expect((await runHere("explain", id, "--all", ...at)).out).toContain('{"limit":20}');
   });
 
   it("asks a person for each field, and again for what cannot be read", async () => {

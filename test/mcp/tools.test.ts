@@ -22,6 +22,7 @@ const deciding = [
   "retry-workflow",
   "fork-workflow",
   "add-input",
+  "note-at-gate",
   "cancel-workflow",
   "rollback-workflow",
   "pause-workflow",

@@ -81,10 +81,10 @@ function told(store: PostgresLedger, check: () => void = () => undefined): Postg
   };
 }
 
-const tables =
-  "events streams workflows gates grants keys memory documents counters charges sessions notifiers deliveries".split(
-    " ",
-  );
+const tables = (
+  "events streams workflows gates gate_lists grants keys memory documents counters charges " +
+  "sessions notifiers deliveries"
+).split(" ");
 
 const pool = new Pool({ ...connecting, max: 1, allowExitOnIdle: true });
 

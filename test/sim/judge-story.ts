@@ -74,10 +74,14 @@ async function judgeBudgets({ tokens }: Kernel): Promise<readonly string[]> {
 
 const foldedView = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
 
-/** What may be edited is told with the schema that the registry of now has for it. */
-const withoutSchemas = (state: WorkflowState): WorkflowState => ({
+/** Returns the state without what readers get by the schemas that are registered now: no event holds that. */
+const withoutSchemas = (state: WorkflowState): object => ({
   ...state,
-  gates: state.gates.map((gate) => ({ ...gate, editable: null })),
+  gates: state.gates.map(({ facts: _facts, doubt, ...gate }) => ({
+    ...gate,
+    editable: null,
+    doubt: doubt === undefined ? null : { called_at: doubt.called_at, error: doubt.error },
+  })),
 });
 
 /** A gate is told with what its answers lead to at that moment, and titled by what would run. */
