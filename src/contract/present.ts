@@ -9,10 +9,18 @@ import { z } from "zod";
 import { cutText, cutToLine } from "./cut-text.ts";
 import { isPlainObject } from "./json.ts";
 
-/** The ways in which a fact is shown. */
-export const factFormats = ["text", "money", "date", "person", "link", "list", "markdown", "image"] as const;
 /** A way in which a fact is shown. */
-export type FactFormat = (typeof factFormats)[number];
+export type FactFormat = "text" | "money" | "date" | "person" | "link" | "list" | "markdown" | "image";
+export const factFormats = [
+  "text",
+  "money",
+  "date",
+  "person",
+  "link",
+  "list",
+  "markdown",
+  "image",
+] as const satisfies readonly FactFormat[];
 
 /** A code of ISO 4217, such as `EUR`. */
 export const CurrencyCode = z.string().regex(/^[A-Z]{3}$/, "must be a code of three capitals, such as EUR");
