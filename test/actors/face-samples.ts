@@ -154,6 +154,7 @@ function causesOf({ ids: { evt, pln, act, out } }: Parts) {
 const explanationOf = (parts: Parts) => ({
   workflow_id: parts.ids.wf,
   state: "completed",
+  summary: ["user 42 asked for release notes"],
   why: ["user 42 asked for release notes"],
   steps: [
     {

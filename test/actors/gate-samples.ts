@@ -71,6 +71,11 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
   ),
   Gate: fields(gate, { ui_actions: "apply" }),
   GateDelegation: fields(delegation, { to: "bob" }),
+  GateComment: fields(
+    { comment_id: "sig_1", at, by: { type: "user", id: "bo" }, text: "is it right?", mentions: [] },
+    { asks: false },
+  ),
+  GateConversation: fields({ comments: [], assigned_to: null, snoozed: [], watchers: [] }, { watchers: "bo" }),
   GateDoubt: fields({ called_at: at, error: null }, { called_at: 7 }),
   GateEditable: fields(
     { target: "payload", defined_by: { name: "Note.Write", version: "1.0" }, value: { text: "a" }, schema: null },
@@ -143,5 +148,7 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
   },
   NoticeKind: { sample: "due_soon", wrong: "soon" },
   PublicJwk: fields(jwk, { crv: "P-256" }),
+  GateNoteRequest: fields({ ...claim, gate_id: "gate-s1", watch: true }, { snooze: "tomorrow" }),
+  PresentedFact: fields({ label: "Amount", format: "money", value: 12, currency: "EUR" }, { format: "colour" }),
   WithdrawalRequest: fields({ ...claim, gate_id: "gate-s1" }, { gate_id: 1 }),
 };
