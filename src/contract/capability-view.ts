@@ -6,6 +6,7 @@ import { z } from "zod";
 import { CapabilityVersion, IntentType } from "./capability.ts";
 import { JsonObject } from "./json.ts";
 import { Effect } from "./operator.ts";
+import { RiskLevel } from "./risk-level.ts";
 import { PackageLimits } from "./token.ts";
 
 /** JSON Schema, draft 2020-12. */
@@ -19,7 +20,7 @@ export const OperatorView = z.object({
   kind: z.enum(["skill", "tool", "llm"]),
   effect: Effect,
   idempotent: z.boolean(),
-  risk_level: z.enum(["low", "medium", "high"]),
+  risk_level: RiskLevel,
   estimated_cost: z.number(),
   policy_tags: z.array(z.string()),
   input: JsonSchema,

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { gateKinds, gateStatuses } from "./gate.ts";
 import { CorrelationId, GateId, IntentId, PrincipalId, RecordedStepId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import { WorkflowStateName } from "./progress.ts";
+import { RiskLevel } from "./risk-level.ts";
 
 /** A gate as a list shows it; the whole of it is the gate's own read. */
 export const FeedGate = z.object({
@@ -20,7 +21,7 @@ export const FeedGate = z.object({
   status: z.enum(gateStatuses),
   title: z.string(),
   operator: z.string(),
-  risk_level: z.enum(["low", "medium", "high"]),
+  risk_level: RiskLevel,
   roles: z.array(z.string()).nullable(),
   opened_at: z.string(),
   due_at: z.string().nullable(),

@@ -24,11 +24,9 @@ import { JsonObject, JsonValue } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
 import { PresentedFact } from "./present.ts";
+import { RiskLevel } from "./risk-level.ts";
 
 export { type GateStatus, gateKinds, gateStatuses, isOpenGate } from "./gate-status.ts";
-
-/** The risks of a step. */
-export const riskLevels = ["low", "medium", "high"] as const;
 
 /** The purposes of a gate. */
 export const GateKind = z.enum(gateKinds);
@@ -160,7 +158,7 @@ export const Gate = z.object({
    */
   editable: GateEditable.nullable().optional(),
   /** The step's risk. */
-  risk_level: z.enum(riskLevels),
+  risk_level: RiskLevel,
   /** The step's estimated cost. */
   estimated_cost: z.number(),
   /** The effect that the call may have outside. */

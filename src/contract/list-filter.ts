@@ -2,9 +2,9 @@
  * The filters of lists: which workflows and which gates a page shows. Every face reads the same members.
  */
 import { z } from "zod";
-import { riskLevels } from "./gate.ts";
 import { PrincipalId, ThreadId, WorkflowId } from "./ids.ts";
 import { WorkflowStateName } from "./progress.ts";
+import { RiskLevel } from "./risk-level.ts";
 
 /** ISO 8601: an instant with its offset, or a day, which begins in UTC. */
 export const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
@@ -77,7 +77,7 @@ export const GateFilter = z.strictObject({
   /** The id of the principal who asked for the work. */
   principal: PrincipalId.optional().describe("The id of who asked for the work."),
   /** The risk of the step. */
-  risk: z.enum(riskLevels).optional(),
+  risk: RiskLevel.optional(),
   /** A text in the gate's title, operator, intent type or workflow id, or in the title of the workflow, in any case. */
   text: z.string().max(200).optional().describe("In titles of gate or workflow, operator, intent type or id."),
   /** Opened at this time or later. */

@@ -12,6 +12,7 @@ import type { ContextBundle } from "./context-bundle.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { RouteDecision, RouteQuestion } from "./model-route.ts";
 import { Money } from "./money.ts";
+import { RiskLevel } from "./risk-level.ts";
 import { CapabilityLimits, type CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { ToolClient } from "./tool.ts";
 
@@ -64,7 +65,7 @@ export const OperatorMetadata = z.strictObject({
   /** Tags that policy rules match; `human_approval` requires a person whatever policy decides. */
   policy_tags: z.array(z.string()).default([]),
   /** The risk that gates show and rules match; `low` by default. */
-  risk_level: z.enum(["low", "medium", "high"]).default("low"),
+  risk_level: RiskLevel.default("low"),
   /** The amount that a call is charged of a request's `maxCost`, and sets aside of budgets in money. */
   estimated_cost: Money.default(0),
   /** The amounts that a call sets aside of budgets in tokens, and asks of the governor. */

@@ -10,6 +10,7 @@ import { isPlainObject, JsonObject, JsonValue } from "./json.ts";
 import { Money } from "./money.ts";
 import { Effect, OperatorName, operatorNamePattern } from "./operator.ts";
 import { Literals, readReference } from "./reference.ts";
+import { RiskLevel } from "./risk-level.ts";
 import {
   AskStepDraft,
   FailStepDraft,
@@ -23,9 +24,6 @@ import {
   stepMembers,
 } from "./step-kinds.ts";
 import { WaitStepDraft } from "./wait-step.ts";
-
-export const RiskLevel = z.enum(["low", "medium", "high"]);
-export type RiskLevel = z.infer<typeof RiskLevel>;
 
 /** The source of the key of a step's action: its inputs, or the outcome version that it applies. */
 export const IdempotencyStrategy = z.object({

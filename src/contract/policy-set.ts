@@ -10,8 +10,8 @@
 import { z } from "zod";
 import { JsonValue } from "./json.ts";
 import { Effect } from "./operator.ts";
-import { RiskLevel } from "./plan.ts";
 import { DecisionWord, decisionsAt, defaultRuleNames, liftingDecisions, PolicyStage } from "./policy.ts";
+import { RiskLevel } from "./risk-level.ts";
 
 const ShortText = z.string().min(1).max(256);
 const ShortTexts = z.array(ShortText).min(1);

@@ -4,12 +4,13 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { z } from "zod";
-import { type Gate, riskLevels } from "../../contract/gate.ts";
+import type { Gate } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { withoutUnset } from "../../contract/json.ts";
 import { type GateFilter, gateSorts, type WorkflowFilter, workflowSorts } from "../../contract/list-filter.ts";
 import type { ListedGate } from "../../contract/listed-gate.ts";
 import { type WorkflowStateName, workflowStates } from "../../contract/progress.ts";
+import { RiskLevel } from "../../contract/risk-level.ts";
 import type { WorkflowSummary } from "../../contract/workflow-summary.ts";
 import { GateCursor } from "../../protocol/query-values.ts";
 import { showLine } from "../../protocol/visible-text.ts";
@@ -89,7 +90,7 @@ export function addLists(program: Command, terminal: Terminal): void {
     .option("--for-role <role>", "only those that name this role")
     .option("--intent <type>", "only those of workflows of this intent type")
     .option("--by <principal>", "only those of work that this principal asked for", readId)
-    .addOption(new Option("--risk <level>", "only those of this risk").choices(riskLevels))
+    .addOption(new Option("--risk <level>", "only those of this risk").choices(RiskLevel.options))
     .option("--text <text>", "only those with this in a title, operator, intent type or id")
     .option("--since <time>", "only those opened at this time or later", readTime(terminal))
     .option("--until <time>", "only those opened before this time", readTime(terminal))

@@ -8,7 +8,6 @@
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FieldError } from "../../contract/field-error.ts";
-import { riskLevels } from "../../contract/gate.ts";
 import type { GrantFilter } from "../../contract/grant-orders.ts";
 import { RecordedStepId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -18,6 +17,7 @@ import type { ItemFilter } from "../../contract/listed-item.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
 import type { QueueFilter } from "../../contract/queue-page.ts";
+import { RiskLevel } from "../../contract/risk-level.ts";
 import { type ScheduleFilter, ScheduleName } from "../../contract/schedule.ts";
 import { GateCursor } from "../../protocol/query-values.ts";
 import type { Call } from "./edge.ts";
@@ -72,7 +72,7 @@ export const gateQuery = (most: number) =>
     role: z.string().optional().describe("Those that name this role."),
     intent_type: intentType.optional(),
     principal: hostId.optional().describe("The id of who asked for the work."),
-    risk: z.enum(riskLevels).optional(),
+    risk: RiskLevel.optional(),
     text: z.string().max(200).optional().describe("In titles of gate or workflow, operator, intent type or id."),
     since: Instant.optional().describe("Opened at this instant or day, or later."),
     until: Instant.optional().describe("Opened before this instant or day."),
