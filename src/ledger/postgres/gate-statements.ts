@@ -3,25 +3,21 @@
  * latter, which are short, and the records of one page.
  */
 
-import { gateColumns } from "../tables/columns.ts";
+import { gateChanges, gateColumns, gatePlace } from "../tables/columns.ts";
 import type { BatchPlan, Cell } from "../tables/plan-batch.ts";
 
 type Insert = (table: string, columns: string, conflict?: string) => string;
 
-const place = ["workflow_id", "gate_id", "tenant_id"];
 const ofRecord = ["record", "listed"];
 /** The columns of each table. */
-export const recordColumns = [...place, ...ofRecord];
-export const listColumns = gateColumns.filter((column) => !ofRecord.includes(column));
+const recordColumns = [...gatePlace, ...ofRecord];
+const listColumns = gateColumns.filter((column) => !ofRecord.includes(column));
 
 const typed = (columns: readonly string[]): string =>
   columns.map((column) => `${column} ${column.endsWith("_at") ? "float8" : "text"}`).join(", ");
 
 const replacing = (columns: readonly string[]): string =>
-  `ON CONFLICT (workflow_id, gate_id) DO UPDATE SET ${columns
-    .filter((column) => !place.includes(column))
-    .map((column) => `${column} = excluded.${column}`)
-    .join(", ")}`;
+  `ON CONFLICT (workflow_id, gate_id) DO UPDATE SET ${gateChanges(columns)}`;
 
 /** Returns the cells of these columns of rows that have those of `gateColumns`. */
 const pick =

@@ -176,7 +176,7 @@ const texts = {
 
   upsertGate: `
     INSERT INTO gates (${gateColumns.join(", ")}) VALUES (${gateColumns.map(() => "?").join(", ")})
-    ON CONFLICT DO UPDATE SET ${gateChanges}`,
+    ON CONFLICT DO UPDATE SET ${gateChanges(gateColumns)}`,
   deleteGate: "DELETE FROM gates WHERE workflow_id = ? AND gate_id = ?",
   gatesOfTenant: `
     SELECT record FROM gates WHERE tenant_id = ? AND (workflow_id, gate_id) > (?, ?)

@@ -156,11 +156,15 @@ export const gateColumns = [
   ...["opened_at", "intent_type", "principal_id", "risk", "above", "seat", "search"],
 ] as const;
 
-/** The assignments by which a newer row of a gate replaces the one that is there. */
-export const gateChanges = gateColumns
-  .slice(3)
-  .map((column) => `${column} = excluded.${column}`)
-  .join(", ");
+/** The columns that name a gate. */
+export const gatePlace: readonly string[] = ["workflow_id", "gate_id", "tenant_id"];
+
+/** Returns the assignments by which a newer row of a gate, of these columns, replaces the one that is there. */
+export const gateChanges = (columns: readonly string[]): string =>
+  columns
+    .filter((column) => !gatePlace.includes(column))
+    .map((column) => `${column} = excluded.${column}`)
+    .join(", ");
 
 /** A gate to be written, and the work that it belongs to. */
 export interface PlannedGate {
