@@ -7,6 +7,7 @@
  */
 import type { Json } from "../contract/json.ts";
 import type { PresentedFact } from "../contract/present.ts";
+import { tellPlain } from "./present-facts.ts";
 
 export interface HiddenField {
   /** The path, such as `to[0].address`; `payload` if the payload is one value. */
@@ -39,18 +40,11 @@ export function listOtherFields(
   const shown = facts.flatMap(({ value }) => (Array.isArray(value) ? value : [value]));
   const isPayload = saysPayload(preview, payload);
   return leavesOf(payload, "").filter(({ value }) => {
-    const at = shown.findIndex((one) => one === value || one === tellValue(value));
+    const at = shown.findIndex((one) => one === value || one === tellPlain(value));
     if (at >= 0) shown.splice(at, 1);
     return at < 0 && (isPayload || !isInPreview(value, preview));
   });
 }
-
-/** Returns a value as a fact without a format shows it. */
-const tellValue = (value: Json): string | null => {
-  if (value === null || value === "" || (typeof value === "object" && Object.keys(value).length === 0)) return "none";
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "number" ? String(value) : null;
-};
 
 /** Returns whether a preview is the payload, or begins with all of it: `1` does not begin `12 cents`. */
 export const saysPayload = (preview: string, payload: Json): boolean =>

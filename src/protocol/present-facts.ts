@@ -63,7 +63,8 @@ function readMember(value: Json, { format = "" }: Schema): Pick<PresentedFact, "
   return { format: "text", value: tellPlain(value) };
 }
 
-function tellPlain(value: Json): string {
+/** Returns a value without a format as a text: `none` for an empty one, `yes` and `no`. */
+export function tellPlain(value: Json): string {
   if (value === null || value === "") return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "object") {
