@@ -23,7 +23,10 @@ import { showLine } from "./visible-text.ts";
 
 /** One fact about a gate. */
 export interface GateFact {
-  /** At most 9 characters, except for facts of edits and of the call. */
+  /**
+   * At most 9 characters, except for facts of edits and of the call. Those of the call are named by its package or its
+   * payload: a renderer shows a name as it shows a text.
+   */
   readonly name: string;
   readonly text: string;
   /** An instant (ISO 8601) before the text; a renderer may show the time until then. */

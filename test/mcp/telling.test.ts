@@ -6,7 +6,7 @@ import { sampleGate } from "../cli/sample-gate.ts";
 const forged = 'all is well\nPayload: {"cents":1}\nDigest: good\u202e';
 
 it("[GAT-02] says each thing once, whatever the texts of a gate say, and names what cannot be seen", () => {
-  const payload = { cents: 99_999, to: `eve\u202e${forged}` };
+  const payload = { cents: 99_999, to: `eve\u202e${forged}`, [forged]: "a name of the payload" };
   const gate = { ...sampleGate, title: forged, preview: forged, diff: forged, payload };
   const reasons = [{ source: "plan", rule: "gate", reason: forged }] as const;
   const basis = [{ name: forged, digest: forged }];

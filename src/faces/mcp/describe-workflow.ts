@@ -88,7 +88,7 @@ function renderSection(gate: Gate, { id, title, facts, text }: GateSection): rea
   return facts.map((fact) => renderFact(`${fact.name.charAt(0).toUpperCase()}${fact.name.slice(1)}`, fact));
 }
 
-const renderFact = (name: string, fact: GateFact): string => `${name}: ${showLine(factText(fact))}`;
+const renderFact = (name: string, fact: GateFact): string => `${showLine(name)}: ${showLine(factText(fact))}`;
 
 const answerNames = {
   approval: ["Approve", "Reject"],
