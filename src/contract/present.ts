@@ -147,13 +147,10 @@ function textOf(label: string, value: unknown): string {
 /** Returns the facts of a list: at most `max` of them, with short texts and without images and markdown. */
 export function cutFacts(facts: readonly PresentedFact[], max: number): readonly PresentedFact[] {
   const short = facts.filter(({ format }) => format !== "image" && format !== "markdown").slice(0, max);
-  return short.map(({ about: _, value, ...fact }) => ({
-    ...fact,
-    value:
-      typeof value === "string"
-        ? cutText(value, most.about)
-        : Array.isArray(value)
-          ? value.slice(0, 4).map((item) => cutText(item, most.label))
-          : value,
-  }));
+  return short.map((fact) => ({ ...fact, value: cutValue(fact.value) }));
+}
+
+function cutValue(value: PresentedFact["value"]): PresentedFact["value"] {
+  if (typeof value === "string") return cutText(value, most.about);
+  return Array.isArray(value) ? value.slice(0, 4).map((item) => cutText(item, most.label)) : value;
 }
