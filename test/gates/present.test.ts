@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Gate } from "../../src/contract/gate.ts";
 import { maxFacts } from "../../src/contract/present.ts";
 import { defineOperator, type OperatorOptions } from "../../src/define/define-operator.ts";
+import { nameRun } from "../../src/protocol/name-run.ts";
 import { sumFacts, tellFact } from "../../src/protocol/present-facts.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { counted, decide, eventsOf, gateOf, intent, payloads, refusalOf, step, story } from "./story.ts";
@@ -145,13 +146,16 @@ describe("sums of facts", () => {
 describe("the title of a run", () => {
   it("is what the package gives; a failure of that leaves the request's own", async () => {
     const named = (title: (given: never) => string) => ({ ...paying(undefined), present: { title } });
-    const titleOf = async (title: (given: never) => string) => {
+    const titlesOf = async (title: (given: never) => string) => {
       await using t = await createTestKernel({ capabilities: [named(title) as never] });
-      await t.kernel.submit({ ...testCaller, intent_hint: { intent_type: intent, inputs: { who: "Miller", pay: 9 } } });
-      return (await t.kernel.workflows({}, testCaller))[0]?.title;
+      const asked = { intent_type: intent, inputs: { who: "Miller", pay: 9 } };
+      const { workflow_id } = await t.kernel.submit({ ...testCaller, intent_hint: asked });
+      const [listed] = await t.kernel.workflows({}, testCaller);
+      return [listed?.title, nameRun((await t.kernel.workflow(workflow_id)).intent)];
     };
-    expect(await titleOf(({ who }: { readonly who: string }) => `Pay\n${who}`)).toBe("Pay Miller");
-    expect(await titleOf(() => undefined as never)).toBe("who Miller");
-    expect(await titleOf(() => refusalOf as never)).toBe("who Miller");
+    const byPackage = await titlesOf(({ who }: { readonly who: string }) => `Pay\n${who}`);
+    expect(byPackage).toEqual(["Pay Miller", "Pay Miller"]);
+    expect(await titlesOf(() => undefined as never)).toEqual(["who Miller", intent]);
+    expect(await titlesOf(() => refusalOf as never)).toEqual(["who Miller", intent]);
   });
 });

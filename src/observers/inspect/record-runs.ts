@@ -17,6 +17,7 @@ import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { RecordedMessage, RecordedRun, Recording } from "../../contract/recording.ts";
 import { statesOfRun, type WorkflowState } from "../../index.ts";
+import { nameRun } from "../../protocol/name-run.ts";
 import { changesBetween } from "../../protocol/state-changes.ts";
 import { emitEvent } from "./play-events.ts";
 import { Player } from "./player.ts";
@@ -96,7 +97,7 @@ function recordRun(events: readonly LedgerEvent[], texts: Texts): RecordedRun {
   const { intent, workflow_id } = (last ?? {}) as Partial<WorkflowState>;
   return {
     workflow_id: workflow_id ?? events[0]?.workflow_id ?? "",
-    title: intent === undefined ? "A request that was refused" : intent.text || intent.type,
+    title: intent === undefined ? "A request that was refused" : nameRun(intent),
     events: events.map((event) => shorten(event) as LedgerEvent),
     changes,
     ...messagesOf(events),

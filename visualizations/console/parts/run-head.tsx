@@ -1,5 +1,6 @@
 /** The head of all views of one run: what was asked, by whom, how it stands, and the other views of it. */
 import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
+import { nameRun } from "../../../src/protocol/name-run.ts";
 import { compareHref, gateHref, type RunTab, runHref } from "../route.ts";
 import { tellPerson } from "../words.ts";
 import { GatesBelow } from "./gates-below.tsx";
@@ -27,13 +28,11 @@ const isOpen = (status: string): boolean => status === "open" || status === "sus
 const isHeld = ({ held_by, steps }: WorkflowState): boolean =>
   held_by.length > 0 || steps.some((step) => step.held_by.length > 0);
 
-export const titleOf = ({ intent }: WorkflowState): string => intent.text || intent.type;
-
 export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
   const { workflow_id, intent, state, paused, progress, accepted_at, gates, warnings, compensated } = run;
   return (
     <>
-      <Heading title={titleOf(run)} />
+      <Heading title={nameRun(intent)} />
       <p class="chips">
         <State state={state} />
         {paused !== null && <State state="paused" />}
@@ -41,7 +40,7 @@ export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
         {isHeld(run) && <State state="held" />}
         <span>{progress.percent} %</span>
         {compensated !== null && <span>undone: {compensated}</span>}
-        {titleOf(run) !== intent.type && <code>{intent.type}</code>}
+        {nameRun(intent) !== intent.type && <code>{intent.type}</code>}
         <span>
           asked by {tellPerson(intent.actor)}, <Ago at={accepted_at} />
         </span>

@@ -10,10 +10,10 @@ import {
   compareRuns,
   type SideFacts,
 } from "../../../src/protocol/compare-runs.ts";
+import { nameRun } from "../../../src/protocol/name-run.ts";
 import { workflowPath } from "../api.ts";
 import { Show, useLoaded } from "../loaded.tsx";
 import { Heading } from "../parts/page.tsx";
-import { titleOf } from "../parts/run-head.tsx";
 import { Line } from "../parts/shown.tsx";
 import { compareHref, runHref } from "../route.ts";
 import { count, spaced } from "../words.ts";
@@ -55,7 +55,7 @@ function Choose({ run, other }: { readonly run: WorkflowState; readonly other: s
       }}
     >
       <p>
-        A: <a href={runHref(workflow_id)}>{titleOf(run)}</a> <code class="id">{workflow_id}</code>
+        A: <a href={runHref(workflow_id)}>{nameRun(run.intent)}</a> <code class="id">{workflow_id}</code>
       </p>
       <label class="field">
         <span>B: the id of the other run</span>
