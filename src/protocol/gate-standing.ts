@@ -26,7 +26,7 @@ const counted = ({ votes, stage }: Gate, decision: GateVote["decision"]): readon
   votes.filter((vote) => !vote.advisory && vote.decision === decision && vote.stage === stage);
 
 /** Returns the number of approvals that count: those of a part that has enough add nothing. */
-const countApprovals = (gate: Gate): number =>
+export const countApprovals = (gate: Gate): number =>
   gate.missing === undefined
     ? counted(gate, "approve").length
     : (gate.quorum?.approvals ?? 1) - gate.missing.reduce((sum, { approvals }) => sum + approvals, 0);

@@ -1,6 +1,6 @@
 /** Many gates, and long words: every gate can be reached, and no word pushes another column out of sight. */
 import { describe, expect, it } from "vitest";
-import { gatedSteps, intent } from "../gates/story.ts";
+import { counted, gatedSteps, intent, step, story } from "../gates/story.ts";
 import { ann, bo, hashOf, openSite } from "./site.ts";
 
 describe("an inbox of more than a hundred gates", () => {
@@ -52,6 +52,19 @@ describe("an inbox of more than a hundred gates", () => {
 });
 
 describe("the inbox at a desk", () => {
+  it("sums the facts that an operator says are summed, exactly and with their currency", async () => {
+    const facts = [{ label: "Amount", value: "amount", format: "money" as const, currency: "EUR", total: true }];
+    const pay = counted("Bill.Pay", { effect: "write_draft", present: { facts } });
+    const steps = [10.1, 10.1, 10.1].map((amount, i) => step(`s${i}`, pay, { gate: {}, params: { amount } }));
+    await using site = await openSite({ kernel: { capabilities: [story([pay], steps)] } });
+    await site.kernel.settled((await site.kernel.submit({ ...ann, intent_hint: { intent_type: intent } })).workflow_id);
+    await using visitor = await site.enter(ann, { viewport: { width: 1400, height: 900 } });
+    const { page, complaints } = visitor;
+    for (const name of ["s0", "s1", "s2"]) await page.getByRole("checkbox", { name: `Select ${name}` }).check();
+    await page.locator(".sums", { hasText: "Sum of Amount" }).getByText("30.30 EUR").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it("has the gate beside the list, shows the next after each answer, and is gone through by keys alone", async () => {
     const { capability } = gatedSteps(4);
     await using site = await openSite({ kernel: { capabilities: [capability] } });

@@ -8,6 +8,7 @@
  */
 import { useSignal } from "@preact/signals";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
+import { sumFacts, tellMoney } from "../../../src/protocol/present-facts.ts";
 import { announce } from "../announce.ts";
 import { decide } from "../decide.ts";
 import { gateKey, mostAtOnce } from "../listing.ts";
@@ -89,7 +90,7 @@ export function Bulk({ gates, chooseAll, clear, onDone }: BulkProps) {
       <p class="quiet">
         All of <code>{gates[0]?.operator}</code>. Each is bound to what runs, as it is shown here.
       </p>
-      <Sums facts={facts} />
+      <Sums gates={gates} facts={facts} />
       <CommentField comment={comment}>Comment on each, for the record</CommentField>
       <p class="row">
         <button type="button" class="approve" disabled={isBusy} onClick={() => void all("approve")}>
@@ -117,22 +118,33 @@ export function Bulk({ gates, chooseAll, clear, onDone }: BulkProps) {
   );
 }
 
-const Sums = ({ facts }: { readonly facts: readonly ReturnType<typeof keyFacts>[] }) => {
-  const sums = sumsOf(facts);
+interface SumsProps {
+  readonly gates: readonly ListedGate[];
+  readonly facts: readonly ReturnType<typeof keyFacts>[];
+}
+
+/** The sums that the operator presents; without any, those of the numbers that all payloads have. */
+function Sums({ gates, facts }: SumsProps) {
+  const presented = sumFacts(gates).map(({ label, currency, amount, count: of }) => ({
+    name: of === gates.length ? label : `${label}, of ${of}`,
+    text: tellMoney(amount, currency),
+  }));
+  const sums =
+    presented.length > 0 ? presented : sumsOf(facts).map(({ name, value }) => ({ name, text: tellFact(value) }));
   if (sums.length === 0) return null;
   return (
     <dl class="sums">
-      {sums.map(({ name, value }) => (
-        <div key={name}>
+      {sums.map(({ name, text }) => (
+        <div key={`${name} ${text}`}>
           <dt>
             Sum of <Line text={name} />
           </dt>
-          <dd>{tellFact(value)}</dd>
+          <dd>{text}</dd>
         </div>
       ))}
     </dl>
   );
-};
+}
 
 interface TableProps {
   readonly gates: readonly ListedGate[];

@@ -1,6 +1,7 @@
 /** A gate in the list of the inbox: two lines by which one knows it again, and a third where somebody has edited it. */
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import { describeChange, describeComment } from "../../../src/protocol/describe-edits.ts";
+import { countApprovals } from "../../../src/protocol/gate-standing.ts";
 import { tellClosely } from "../../../src/protocol/tell-span.ts";
 import { now } from "../loaded.tsx";
 import { tellAsker, tellPerson } from "../words.ts";
@@ -90,10 +91,10 @@ const tellShortly = (span: string): string =>
   );
 
 /** What stands at the gate so far, and the reader's own vote. */
-function Standing({ gate: { checked, seat, quorum, votes, stage } }: Pick<RowProps, "gate">) {
+function Standing({ gate }: Pick<RowProps, "gate">) {
+  const { checked, seat, quorum, stage } = gate;
   if (!checked) return <p class="item-state problem">not checked</p>;
-  const given = votes.filter((vote) => !vote.advisory && vote.stage === stage && vote.decision === "approve").length;
-  const tally = quorum === null ? "" : `${given} of ${quorum.approvals}`;
+  const tally = quorum === null ? "" : `${countApprovals(gate)} of ${quorum.approvals}`;
   const mine = seat?.voted === undefined ? "" : seat.voted === "approve" ? "you approved" : "you rejected";
   const words = [mine, tally, stage === undefined ? "" : `stage ${stage}`].filter((part) => part !== "").join("; ");
   return words === "" ? null : <p class="item-state">{words}</p>;

@@ -18,23 +18,29 @@ import { runsHref } from "./runs.tsx";
 
 const shown = 5;
 const dayMs = 86_400_000;
-/** The first day that failures are counted from, and the last on which a run that still works was begun. */
+/** Returns a day before today, in UTC. */
 const dayOf = (daysAgo: number): string => new Date(now.peek() - daysAgo * dayMs).toISOString().slice(0, 10);
-const failedSince = dayOf(7);
-const begunBefore = dayOf(1);
 
 const working = ["accepted", "planned", "running", "cancelling", "compensating"];
 const page = `limit=${shown}&total=true`;
-const paths = {
-  waiting: `${kernel}/gates?mine=true&sort=due&${page}`,
-  failed: `${kernel}/workflows?state=failed&since=${failedSince}&${page}`,
-  still: `${kernel}/workflows?state=${working.join()}&until=${begunBefore}&sort=oldest&${page}`,
-  queues: `${kernel}/queues?limit=${shown}`,
-  budgets: `${kernel}/budgets`,
-  halts: `${kernel}/halts`,
-} as const;
+
+/** Returns the days that the page counts from, today's because it may stay open for long, and what it asks for. */
+function questionsOfToday() {
+  const [failedSince, begunBefore] = [dayOf(7), dayOf(1)];
+  return {
+    failedSince,
+    begunBefore,
+    waiting: `${kernel}/gates?mine=true&sort=due&${page}`,
+    failed: `${kernel}/workflows?state=failed&since=${failedSince}&${page}`,
+    still: `${kernel}/workflows?state=${working.join()}&until=${begunBefore}&sort=oldest&${page}`,
+    queues: `${kernel}/queues?limit=${shown}`,
+    budgets: `${kernel}/budgets`,
+    halts: `${kernel}/halts`,
+  };
+}
 
 export function Home() {
+  const { failedSince, begunBefore, ...paths } = questionsOfToday();
   const waiting = useLoaded<GatePage>(paths.waiting);
   const failed = useLoaded<WorkflowPage>(paths.failed);
   const still = useLoaded<WorkflowPage>(paths.still);
@@ -81,15 +87,7 @@ export function Home() {
           )}
         </Tile>
         <Tile title="Queues" href="#/queues" loaded={queues}>
-          {({ queues: lines, next }) => (
-            <Few n={lines.length} isMore={next !== null} none="No run works or waits in a queue.">
-              {lines.map(({ name, key, running, concurrency, waiting: n }) => (
-                <Item key={JSON.stringify([name, key])} href="#/queues" title={key === "" ? name : `${name}, ${key}`}>
-                  {running} of {concurrency} at work, {n} waiting
-                </Item>
-              ))}
-            </Few>
-          )}
+          {(found) => <QueueItems page={found} />}
         </Tile>
         <Tile title="Spend" href="#/budgets" loaded={budgets}>
           {({ budgets: standing }) =>
@@ -156,6 +154,16 @@ const Item = ({ href, title, children }: ItemProps) => (
     </a>
     <small>{children}</small>
   </li>
+);
+
+const QueueItems = ({ page: { queues, next } }: { readonly page: QueuePage }) => (
+  <Few n={queues.length} isMore={next !== null} none="No run works or waits in a queue.">
+    {queues.map(({ name, key, running, concurrency, waiting }) => (
+      <Item key={JSON.stringify([name, key])} href="#/queues" title={key === "" ? name : `${name}, ${key}`}>
+        {running} of {concurrency} at work, {waiting} waiting
+      </Item>
+    ))}
+  </Few>
 );
 
 const RunItems = ({ page: { workflows, total = 0 }, none }: { readonly page: WorkflowPage; readonly none: string }) => (
