@@ -9,13 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { z } from "zod";
-import { seededRandom } from "../../src/adapters/seeded-random.ts";
-import { createIdSource } from "../../src/contract/ids.ts";
 import { createKernel, defineCapability, defineOperator, type Kernel } from "../../src/index.ts";
-import type { Append } from "../../src/ports/ledger-store.ts";
 import { startServer } from "../postgres/start-server.ts";
 import { median } from "./measure.ts";
-import { copyOf, recording } from "./parked-ledger.ts";
+import { appendCopies, recording } from "./parked-ledger.ts";
 import { ledgerAt, type Place } from "./place.ts";
 import { cpuOfServer } from "./postgres-stage.ts";
 
@@ -73,18 +70,7 @@ async function fill(place: Place): Promise<void> {
     ids.push(workflow_id);
   }
   await kernel.stop();
-  const texts = ids.map((id) => JSON.stringify(taken.get(id)));
-  const store = ledgerAt(place);
-  await store.open();
-  const draw = createIdSource({ now: Date.now, random: seededRandom(count) });
-  for (let made = originals; made < count; ) {
-    const batch: Append[] = [];
-    for (let i = 0; i < 64 && made < count; i += 1, made += 1)
-      batch.push(...copyOf(texts[made % texts.length] as string, () => draw.next("x").slice(2)));
-    const refused = (await store.append(batch)).find((receipt) => !receipt.ok);
-    if (refused !== undefined) throw new Error(`a copy was refused: ${JSON.stringify(refused)}`);
-  }
-  await store.close();
+  await appendCopies(place, { originals: ids.map((id) => taken.get(id) ?? []), count });
 }
 
 type GateFilter = NonNullable<Parameters<Kernel["gates"]>[0]>;

@@ -74,11 +74,23 @@ export async function fillParked(place: Place, { count, originals }: { count: nu
   const run = Math.min(count, originals);
   const ids = await parkMany(kernel, run);
   await kernel.stop();
-  const texts = ids.map((id) => JSON.stringify(taken.get(id)));
+  await appendCopies(place, { originals: ids.map((id) => taken.get(id) ?? []), count });
+}
+
+interface Copied {
+  /** The entries of each workflow that has run. */
+  readonly originals: readonly (readonly Append[])[];
+  /** The number of workflows that the ledger is to have, those that have run included. */
+  readonly count: number;
+}
+
+/** Appends copies of workflows, one after another, under ids of their own. */
+export async function appendCopies(place: Place, { originals, count }: Copied): Promise<void> {
+  const texts = originals.map((entries) => JSON.stringify(entries));
   const store = ledgerAt(place);
   await store.open();
   const draw = createIdSource({ now: Date.now, random: seededRandom(count) });
-  for (let made = run; made < count; ) {
+  for (let made = texts.length; made < count; ) {
     const batch: Append[] = [];
     for (let i = 0; i < 64 && made < count; i += 1, made += 1)
       batch.push(...copyOf(texts[made % texts.length] as string, () => draw.next("x").slice(2)));
@@ -101,7 +113,7 @@ export function recording(store: LedgerStore): { readonly ledger: LedgerStore; r
 const ulids = /(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])/g;
 
 /** The entries of one workflow with every id exchanged for a new one, the chain sealed anew. */
-export function copyOf(text: string, draw: () => string): readonly Append[] {
+function copyOf(text: string, draw: () => string): readonly Append[] {
   const ids = new Map<string, string>();
   const exchanged = text.replace(ulids, (old) => {
     const known = ids.get(old) ?? draw();

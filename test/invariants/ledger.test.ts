@@ -14,10 +14,11 @@ import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import { isStepDone } from "../../src/contract/workflow.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator } from "../../src/define/define-operator.ts";
-import type { Gate, LedgerEvent } from "../../src/index.ts";
+import type { LedgerEvent } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, createVirtualClock, type TestKernel } from "../../src/testing/index.ts";
 import { moreThan, runs } from "../properties/property-runs.ts";
+import { bareGate, readAll } from "./read-all.ts";
 import { anyStory, beginStory, holdsFor, type Play, playStory } from "./stories.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-ledger-"));
@@ -27,22 +28,6 @@ const newFile = (): string => {
   files += 1;
   return join(folder, `${files}.db`);
 };
-
-/** All that a caller can read about one workflow. */
-/** Schemas, and the facts by their titles, are of the process that is asked and in no ledger. */
-const bare = ({ editable: _, facts: _facts, doubt, ...gate }: Gate) => ({
-  ...gate,
-  ...(doubt !== undefined && { doubt: { called_at: doubt.called_at, error: doubt.error } }),
-});
-
-const allOf = async ({ kernel }: TestKernel, id: string) => ({
-  workflow: await kernel.workflow(id).then((state) => ({ ...state, gates: state.gates.map(bare) })),
-  trace: await kernel.trace(id),
-  explanation: await kernel.explain(id),
-  actions: await kernel.actions(id),
-  gates: (await kernel.gates({ workflow_id: id })).map(bare),
-  outcomes: await kernel.outcomes(id),
-});
 
 describe("nothing happens outside a workflow", () => {
   it("[INV-11] every call belongs to a workflow whose plan was in the ledger before it", async () => {
@@ -100,7 +85,7 @@ describe("there is no hidden state", () => {
         const path = newFile();
         await using reader = await createTestKernel({ ledger: sqliteLedger({ path }), recover: false });
         const onRest = async (play: Play): Promise<void> => {
-          expect(await allOf(reader, play.id)).toEqual(await allOf(play.t, play.id));
+          expect(await readAll(reader.kernel, play.id)).toEqual(await readAll(play.t.kernel, play.id));
         };
         await using play = await playStory(story, { ledger: sqliteLedger({ path }), onRest });
         expect((await play.t.kernel.verify()).ok).toBe(true);
@@ -119,7 +104,7 @@ describe("there is no hidden state", () => {
     await using play = await playStory(story, { ledger: sqliteLedger({ path }) });
     const script = fileURLToPath(new URL("./read-state.ts", import.meta.url));
     const told = execFileSync(process.execPath, [script, path, play.id], { encoding: "utf8" });
-    expect(JSON.parse(told)).toEqual(JSON.parse(JSON.stringify(await allOf(play.t, play.id))));
+    expect(JSON.parse(told)).toEqual(JSON.parse(JSON.stringify(await readAll(play.t.kernel, play.id))));
   });
 
   it("[INV-12] folding the exported rows, a copy that knows no kernel, gives the live state", async () => {
@@ -134,7 +119,7 @@ describe("there is no hidden state", () => {
         spent: live.spent,
         error: live.error,
       });
-      expect([...record.gates.values()].map((gate) => bare(foretell(gate)))).toEqual(live.gates.map(bare));
+      expect([...record.gates.values()].map((gate) => bareGate(foretell(gate)))).toEqual(live.gates.map(bareGate));
       expect(
         [...record.steps.values()].map((s) => [s.step.step_id, s.state, s.phase, s.run, s.attempts.length]),
       ).toEqual(live.steps.map((s) => [s.step_id, s.state, s.phase, s.run, s.attempts]));

@@ -8,6 +8,7 @@ import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import type { Kernel } from "../../src/kernel/kernel-interface.ts";
 import { viewWorkflow } from "../../src/tiers/t4-execution/build-trace.ts";
 import { progressOf } from "../../src/tiers/t6-metacognition/project-progress.ts";
+import { bareGate } from "../invariants/read-all.ts";
 import { stop } from "./heal.ts";
 import { judgeAsks } from "./judge-asks.ts";
 import { judgeCalls } from "./judge-calls.ts";
@@ -75,14 +76,7 @@ async function judgeBudgets({ tokens }: Kernel): Promise<readonly string[]> {
 const foldedView = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
 
 /** Returns the state without what readers get by the schemas that are registered now: no event holds that. */
-const withoutSchemas = (state: WorkflowState): object => ({
-  ...state,
-  gates: state.gates.map(({ facts: _facts, doubt, ...gate }) => ({
-    ...gate,
-    editable: null,
-    doubt: doubt === undefined ? null : { called_at: doubt.called_at, error: doubt.error },
-  })),
-});
+const withoutSchemas = (state: WorkflowState): object => ({ ...state, gates: state.gates.map(bareGate) });
 
 /** A gate is told with what its answers lead to at that moment, and titled by what would run. */
 const asTold = (state: WorkflowState): WorkflowState => ({ ...state, gates: state.gates.map(foretell) });
