@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { PrincipalRef } from "./gate-vote.ts";
 import { GateId, PrincipalId, TenantId } from "./ids.ts";
-import { Principal } from "./intent.ts";
+import { IdempotencyKey, Principal } from "./intent.ts";
 
 /** A comment at a gate. */
 export const GateComment = z.object({
@@ -69,6 +69,8 @@ export const GateNoteRequest = z.strictObject({
   snooze: z.iso.datetime().nullable().optional(),
   /** Whether the principal is told of all that happens at the gate. */
   watch: z.boolean().optional(),
+  /** A comment with a key that the same principal has used at the gate is noted once. */
+  idempotency_key: IdempotencyKey.optional(),
 });
 export type GateNoteRequest = z.input<typeof GateNoteRequest>;
 export type ParsedGateNote = z.output<typeof GateNoteRequest>;

@@ -1,6 +1,7 @@
 /**
- * The facts of a gate that determine who may decide there and who has voted: what an index keeps of it, so that a list
- * for one person reads each combination of them once, whatever the number of gates.
+ * The facts of a gate that determine who may decide there, who has voted, who looks after it and who has snoozed it:
+ * what an index keeps of it, so that a list for one person reads each combination of them once, whatever the number of
+ * gates.
  *
  * 1.  Gates with equal facts have equal texts. What does not matter to a seat is no part of them.
  */
@@ -24,6 +25,7 @@ export function seatText(gate: Gate): string {
   }));
   return JSON.stringify({
     ...{ kind, operator, effect },
+    ...noted(gate),
     ...(roles !== null && { roles }),
     ...(approvers != null && { approvers }),
     ...(gate.added_roles !== undefined && { added_roles: gate.added_roles }),
@@ -36,6 +38,13 @@ export function seatText(gate: Gate): string {
     ...(gate.stage !== undefined && { stage: gate.stage }),
     ...(votes.length > 0 && { votes }),
   });
+}
+
+/** Returns the notes at a gate that lists are filtered by, without those that have their default. */
+function noted({ conversation }: Gate): Pick<Gate, "conversation"> {
+  const { assigned_to = null, snoozed = [] } = conversation ?? {};
+  if (assigned_to === null && snoozed.length === 0) return {};
+  return { conversation: { comments: [], watchers: [], assigned_to, snoozed } };
 }
 
 /**

@@ -99,6 +99,8 @@ export const GateSeat = z.object({
   spare: z.literal(true).optional(),
   /** The vote that already stands in this seat. */
   voted: z.enum(["approve", "reject"]).optional(),
+  /** False if the reader may note nothing at the gate: they lack the scope `gate:comment` there. */
+  may_note: z.literal(false).optional(),
 });
 export type GateSeat = z.infer<typeof GateSeat>;
 

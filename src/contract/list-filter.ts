@@ -26,6 +26,9 @@ export const workflowSorts = ["newest", "oldest"] as const;
 export const gateSorts = ["newest", "oldest", "due"] as const;
 export type GateSort = (typeof gateSorts)[number];
 
+/** The persons by whom a list of gates may be limited to those that they look after. */
+export const assignments = ["me", "nobody"] as const;
+
 /** The filter of a list of workflows. Times are ISO 8601: an instant or a day (UTC). */
 export const WorkflowFilter = z.strictObject({
   /** The states that a listed workflow may have. */
@@ -70,6 +73,10 @@ export const GateFilter = z.strictObject({
   mine: z.boolean().optional().describe("Those that the caller may decide."),
   /** True: the gates at which the caller has voted. False: those at which the caller has not. */
   voted: z.boolean().optional().describe("Those at which the caller has voted, or (false) has not."),
+  /** The gates that the caller looks after, or those that nobody looks after. */
+  assigned: z.enum(assignments).optional().describe("Those that the caller (me) or nobody looks after."),
+  /** True: the gates that the caller has snoozed until a later time. False: those that the caller has not. */
+  snoozed: z.boolean().optional().describe("Those that the caller has snoozed until later, or (false) has not."),
   /** Those that name this role. */
   role: z.string().optional(),
   /** The intent type of the workflow that waits. */

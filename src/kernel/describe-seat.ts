@@ -1,15 +1,15 @@
 /**
- * Tells whether the reader of a gate may decide on it, by T5's own rule, so that a page shows no button that would be
- * refused.
+ * Tells whether the reader of a gate may decide on it, by T5's own rule, and whether they may note something there, so
+ * that a page shows no button that would be refused.
  *
  * Never: decides. A decision is judged when it is made; votes and policy may have changed by then.
  */
 
-import { isPartFilled, type Same, standingVote } from "../../machines/quorum.ts";
-import { type AuthContext, type Caller, commandScopes } from "../contract/auth-context.ts";
+import { isPartFilled, isSamePrincipal, type Same, standingVote } from "../../machines/quorum.ts";
+import { type AuthContext, type Caller, commandScopes, mayUse, reachOf } from "../contract/auth-context.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
-import type { GateSeat } from "../contract/gate-vote.ts";
+import type { GateSeat, PrincipalRef } from "../contract/gate-vote.ts";
 import { instantText } from "../contract/instant.ts";
 import type { Seat } from "../contract/messages/t5.ts";
 import type { Runtime } from "../engine/actors/runtime.ts";
@@ -39,7 +39,39 @@ async function seatFinder({ authorize, runtime, same }: SeatParts, caller: Calle
 /** Returns a function that describes the caller's seat at a gate, or the reason why they have none. */
 export async function seatDescriber(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => GateSeat | null> {
   const find = await seatFinder(parts, caller).catch((thrown: unknown) => () => raiseAgain(thrown));
-  return describerOf(find, { caller, same: parts.same });
+  const describe = describerOf(find, { caller, same: parts.same });
+  const mayNote = await noteFinder(parts, caller);
+  return (gate) => {
+    const seat = describe(gate);
+    return seat === null || mayNote(gate) ? seat : { ...seat, may_note: false };
+  };
+}
+
+/**
+ * Returns a function that finds the gates at which the caller may note something. What the rest of the work uses is
+ * looked at when they do.
+ */
+async function noteFinder({ authorize, same }: SeatParts, caller: Caller): Promise<(gate: Gate) => boolean> {
+  const auth = await authorize(caller, commandScopes.note).catch((thrown: unknown) => {
+    if (thrown instanceof KernelErrorException) return null;
+    throw thrown;
+  });
+  if (auth === null) return () => false;
+  const isOwn = reachOf(auth.scopes, commandScopes.note) === "own";
+  return ({ operator, effect, requesters = [] }) =>
+    mayUse(auth, "operator", operator) &&
+    mayUse(auth, "effect", effect) &&
+    (!isOwn || requesters.some((one) => isSameHere(same, one, caller.principal)));
+}
+
+/** Returns whether two principals are one person; if that cannot be decided, they are not. */
+function isSameHere(same: Same, a: PrincipalRef, b: PrincipalRef): boolean {
+  try {
+    return same(a, b);
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) return false;
+    throw thrown;
+  }
 }
 
 /**
@@ -56,6 +88,21 @@ export const votedFinder =
   ({ same }: SeatParts, caller: Caller) =>
   (gate: Gate): boolean =>
     tellVote(gate, caller, same).voted !== undefined;
+
+/** Returns a function that finds the gates that the caller looks after. */
+export const assignedFinder =
+  ({ principal }: Caller) =>
+  ({ conversation }: Gate): boolean => {
+    const assigned = conversation?.assigned_to ?? null;
+    return assigned !== null && isSamePrincipal(assigned, principal);
+  };
+
+/** Returns a function that finds the gates that the caller does not want to see yet. */
+export function snoozedFinder({ runtime }: SeatParts, { principal }: Caller): (gate: Gate) => boolean {
+  const now = runtime.clock.now();
+  return ({ conversation }) =>
+    (conversation?.snoozed ?? []).some(({ by, until }) => Date.parse(until) > now && isSamePrincipal(by, principal));
+}
 
 interface Reader {
   readonly caller: Caller;

@@ -1,6 +1,7 @@
 /**
- * Finds the gates of a list that concern people: that wait for the caller, that the caller has voted at, or that name a
- * role. The index keeps the facts that matter as one text a gate; equal texts are judged once, by the rule of T5.
+ * Finds the gates of a list that concern people: that wait for the caller, that the caller has voted at, looks after or
+ * has snoozed, or that name a role. The index keeps the facts that matter as one text a gate; equal texts are judged
+ * once, by the rule of T5.
  *
  * Never: has a rule of its own for who may decide.
  * 1.  The answer is exact at the instant of the read: a seat that was lent until an earlier one is none.
@@ -17,7 +18,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
 import type { GateSelection } from "../ports/gate-page.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { type SeatParts, votedFinder, waitingFinder } from "./describe-seat.ts";
+import { assignedFinder, type SeatParts, snoozedFinder, votedFinder, waitingFinder } from "./describe-seat.ts";
 
 const listRef = moduleRef(0, "gateway", "list");
 /** Texts that are judged in one go. */
@@ -25,7 +26,7 @@ const segment = 1_000;
 
 interface SeatQuestion {
   readonly selection: GateSelection;
-  readonly filter: Pick<GateFilter, "mine" | "voted" | "role">;
+  readonly filter: Pick<GateFilter, "mine" | "voted" | "assigned" | "snoozed" | "role">;
   readonly caller: Caller | undefined;
 }
 
@@ -53,7 +54,7 @@ export async function selectSeats(
 
 async function testsOf(
   parts: SeatParts,
-  { mine = false, voted, role }: SeatQuestion["filter"],
+  { mine = false, voted, assigned, snoozed, role }: SeatQuestion["filter"],
   caller: Caller | undefined,
 ): Promise<readonly ((gate: Gate) => boolean)[]> {
   const tests: ((gate: Gate) => boolean)[] = [];
@@ -62,6 +63,12 @@ async function testsOf(
   if (voted !== undefined) {
     const hasVoted = votedFinder(parts, requireCaller(caller, "voted"));
     tests.push((gate) => hasVoted(gate) === voted);
+  }
+  if (assigned === "nobody") tests.push(({ conversation }) => (conversation?.assigned_to ?? null) === null);
+  if (assigned === "me") tests.push(assignedFinder(requireCaller(caller, "assigned: me")));
+  if (snoozed !== undefined) {
+    const hasSnoozed = snoozedFinder(parts, requireCaller(caller, "snoozed"));
+    tests.push((gate) => hasSnoozed(gate) === snoozed);
   }
   return tests;
 }

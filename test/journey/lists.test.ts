@@ -203,6 +203,15 @@ describe("[GAT-01] the list of gates", () => {
     expect(await list({ voted: true })).toEqual([first]);
     expect(await list({ voted: false, sort: "oldest" })).toEqual(ids.slice(1));
     expect((await t.kernel.gates({ mine: true, limit: 1, total: true }, as("cy"))).total).toBe(3);
+    const until = new Date(t.clock.now() + 60_000).toISOString();
+    await t.kernel.noteGate(third, { ...as("cy"), gate_id: "gate-s1", assign: { id: "cy" }, snooze: until });
+    expect(await list({ assigned: "me" })).toEqual([third]);
+    expect(await list({ assigned: "nobody", mine: true })).toEqual([ids[3], ids[1]]);
+    expect(await list({ snoozed: true })).toEqual([third]);
+    expect(await list({ snoozed: false, mine: true })).toEqual([ids[3], ids[1]]);
+    expect(idsOf(await t.kernel.gates({ snoozed: true }, as("bo")))).toEqual([]);
+    await t.clock.advance(60_000);
+    expect(await list({ snoozed: true })).toEqual([]);
     expect(await list({ principal: "bo", sort: "newest" })).toEqual([ids[3], ids[1]]);
     expect(await list({ text: "ORDER 2" })).toEqual([third]);
     expect(await list({ intent_type: "other", risk: "low" })).toEqual([]);
@@ -226,6 +235,8 @@ describe("[GAT-01] the list of gates", () => {
     for (const filter of [{ sort: "due", after: `${first}/gate-s1` }, { sort: "up" }, { after: `1/${first}/gate-s1` }])
       expect((await refusalOf(t.kernel.gates(filter as never, as("cy")))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
     expect((await refusalOf(t.kernel.gates({ voted: true }))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+    for (const filter of [{ snoozed: false }, { assigned: "me" as const }])
+      expect((await refusalOf(t.kernel.gates(filter))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
   });
 
   it("one gate is read whole by its id, decided or not; one that is not there is T5_GATE_NOT_FOUND", async () => {

@@ -7,7 +7,13 @@ import type { z } from "zod";
 import type { Gate } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { withoutUnset } from "../../contract/json.ts";
-import { type GateFilter, gateSorts, type WorkflowFilter, workflowSorts } from "../../contract/list-filter.ts";
+import {
+  assignments,
+  type GateFilter,
+  gateSorts,
+  type WorkflowFilter,
+  workflowSorts,
+} from "../../contract/list-filter.ts";
 import type { ListedGate } from "../../contract/listed-gate.ts";
 import { type WorkflowStateName, workflowStates } from "../../contract/progress.ts";
 import { RiskLevel } from "../../contract/risk-level.ts";
@@ -44,6 +50,8 @@ interface ListOptions extends PageOptions {
 
 interface GateOptions extends PageOptions {
   readonly voted?: boolean;
+  readonly assigned?: GateFilter["assigned"];
+  readonly snoozed?: boolean;
   readonly intent?: string;
   readonly by?: string | number;
   readonly risk?: GateFilter["risk"];
@@ -87,6 +95,11 @@ export function addLists(program: Command, terminal: Terminal): void {
     .option("--mine", "only those that --principal has a seat at, as --role")
     .option("--voted", "only those at which --principal has voted")
     .option("--no-voted", "only those at which --principal has not voted")
+    .addOption(
+      new Option("--assigned <whom>", "only those that --principal, or nobody, looks after").choices(assignments),
+    )
+    .option("--snoozed", "only those that --principal has snoozed until later")
+    .option("--no-snoozed", "only those that --principal has not snoozed")
     .option("--for-role <role>", "only those that name this role")
     .option("--intent <type>", "only those of workflows of this intent type")
     .option("--by <principal>", "only those of work that this principal asked for", readId)
@@ -195,6 +208,8 @@ async function listGates(options: GateOptions, terminal: Terminal): Promise<void
       under,
       mine,
       voted,
+      assigned: options.assigned,
+      snoozed: options.snoozed,
       role: forRole,
       operator,
       due_before: dueBefore,

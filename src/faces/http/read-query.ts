@@ -12,7 +12,14 @@ import type { GrantFilter } from "../../contract/grant-orders.ts";
 import { RecordedStepId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { nearestOf } from "../../contract/known-keys.ts";
-import { type GateFilter, gateSorts, Instant, type WorkflowFilter, workflowSorts } from "../../contract/list-filter.ts";
+import {
+  assignments,
+  type GateFilter,
+  gateSorts,
+  Instant,
+  type WorkflowFilter,
+  workflowSorts,
+} from "../../contract/list-filter.ts";
 import type { ItemFilter } from "../../contract/listed-item.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
@@ -69,6 +76,8 @@ export const gateQuery = (most: number) =>
       .optional()
       .describe("Those that wait for the caller, who has a seat there and has not voted; it takes gate:approve."),
     voted: yes.optional().describe("Those at which the caller has voted, or (false) has not."),
+    assigned: z.enum(assignments).optional().describe("Those that the caller (me) or nobody looks after."),
+    snoozed: yes.optional().describe("Those that the caller has snoozed until later, or (false) has not."),
     role: z.string().optional().describe("Those that name this role."),
     intent_type: intentType.optional(),
     principal: hostId.optional().describe("The id of who asked for the work."),

@@ -5,6 +5,7 @@
  * 2.  The comments of a gate, its snoozes and its watchers are as many as `limits.maxGateEntries` each.
  */
 import { isSamePrincipal } from "../../../../../machines/quorum.ts";
+import { sha256 } from "../../../../contract/digest.ts";
 import { draft } from "../../../../contract/event.ts";
 import type { Gate, GateResponse } from "../../../../contract/gate.ts";
 import { refOf } from "../../../../contract/gate-vote.ts";
@@ -35,12 +36,20 @@ function noteComment(run: Run, gate: Gate, { request, note_id }: Pick<NoteComman
   const { comment, principal } = request;
   const { gate_id, step_id, conversation } = gate;
   const standing = conversation?.comments ?? [];
-  if (comment === undefined || standing.some(({ comment_id }) => comment_id === note_id)) return;
+  const comment_id = commentIdOf(request) ?? note_id;
+  if (comment === undefined || standing.some((one) => one.comment_id === comment_id)) return;
   requireRoom(run, gate_id, standing);
   const { text, mentions, asks } = comment;
   const marks = { ...(mentions.length > 0 && { mentions: mentions.map(refOf) }), ...(asks && { asks: true as const }) };
-  const noted = { gate_id, comment_id: note_id, principal, text, ...marks };
+  const noted = { gate_id, comment_id, principal, text, ...marks };
   run.log.noteBy(refOf(principal), draft("GATE_COMMENTED", noted, step_id));
+}
+
+/** Returns the id of a comment with a key, the same for the same key of its principal; null for one without a key. */
+function commentIdOf({ principal, idempotency_key: key }: Request): string | null {
+  if (key === undefined) return null;
+  const { type, id } = principal;
+  return `cmt_${sha256(JSON.stringify([type, id, key])).slice(0, 32)}`;
 }
 
 function noteAssignment(run: Run, { gate_id, step_id, conversation }: Gate, { assign, principal }: Request): void {
