@@ -118,13 +118,16 @@ describe("what is read aloud", () => {
       page.evaluate("(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).trim()");
     expect(await focused()).toBe("publish");
     const order: unknown[] = [];
-    for (let presses = 0; presses < 10; presses += 1) {
+    for (let presses = 0; presses < 13; presses += 1) {
       await page.keyboard.press("Tab");
       order.push(await focused());
     }
     expect(order).toEqual([
       "the whole run",
       "draft",
+      "Look after it",
+      "Comment or ask",
+      "Assign, snooze or watch",
       "Exactly this will run",
       "Particulars",
       "",

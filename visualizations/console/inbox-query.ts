@@ -42,6 +42,15 @@ export function inboxHref(query: Partial<InboxQuery>): string {
 export const isUnfiltered = (query: InboxQuery): boolean =>
   choosing.every((name) => query[name] === "" || name === "sort" || name === "group");
 
+/** The gates of each value of `show`. What the reader has snoozed is hidden where it is not asked for. */
+const shows: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "": { mine: "true", snoozed: "false" },
+  assigned: { assigned: "me", snoozed: "false" },
+  unassigned: { mine: "true", assigned: "nobody", snoozed: "false" },
+  snoozed: { snoozed: "true" },
+  voted: { voted: "true" },
+};
+
 const hour = 3_600_000;
 const dueWithin: Readonly<Record<string, number>> = { overdue: 0, today: 24 * hour, week: 7 * 24 * hour };
 const olderThan: Readonly<Record<string, number>> = { hour, day: 24 * hour, week: 7 * 24 * hour };
@@ -52,8 +61,7 @@ const later = (now: number, ms: number): string => new Date(now + ms).toISOStrin
 export function gatesPath(query: InboxQuery, page: Readonly<Record<string, string>>, now: number): string {
   const { show, due, age } = query;
   const asked: Readonly<Record<string, string | undefined>> = {
-    ...(show === "" && { mine: "true" }),
-    ...(show === "voted" && { voted: "true" }),
+    ...shows[show],
     sort: query.sort || "due",
     text: query.text.trim(),
     intent_type: query.type,

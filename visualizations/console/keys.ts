@@ -23,6 +23,8 @@ export const shortcutHelp: readonly (readonly [string, string])[] = [
   ["r", "to the decision, to reject"],
   ["d", "to the decision of a gate"],
   ["e", "to the changes that one may make first"],
+  ["c", "write a comment at a gate"],
+  ["m", "look after a gate, or hand it back"],
   ["/", "search"],
   ["?", "these keys"],
   ["i", "inbox"],
@@ -76,6 +78,14 @@ function openEdit(): void {
   part.querySelector<HTMLElement>("summary")?.focus();
 }
 
+/** Opens the form of a comment, and gives its text the focus. */
+function openComment(): void {
+  const part = document.querySelector<HTMLDetailsElement>("details[data-comment]");
+  if (part === null) return;
+  part.open = true;
+  part.querySelector<HTMLElement>("textarea")?.focus();
+}
+
 const toDecision = (): void => {
   const decision = document.getElementById("decision");
   decision?.focus();
@@ -96,6 +106,8 @@ const actions: Readonly<Record<string, () => void>> = {
   r: toDecision,
   d: toDecision,
   e: openEdit,
+  c: openComment,
+  m: () => document.querySelector<HTMLElement>("[data-claim]")?.click(),
   "/": () => document.querySelector<HTMLElement>("input[type=search]")?.focus(),
   "?": () => {
     help.value = true;

@@ -8,9 +8,11 @@ import { followFeed } from "./live.ts";
 export const waiting = signal<number | null>(null);
 
 async function countWaiting(): Promise<void> {
-  const page = await ask<GatePage>(`${kernel}/gates?mine=true&limit=1&total=true`);
+  const page = await ask<GatePage>(`${kernel}/gates?mine=true&snoozed=false&limit=1&total=true`);
   if (page.ok) waiting.value = page.value.total ?? null;
 }
+
+const recountMs = 60_000;
 
 /** From now on. Gives what stops it. */
 export function watchWaiting(): () => void {
@@ -21,7 +23,10 @@ export function watchWaiting(): () => void {
     timer = window.setTimeout(() => void countWaiting(), 400);
   });
   void countWaiting();
+  // A snooze ends by itself.
+  const again = window.setInterval(() => void countWaiting(), recountMs);
   return () => {
+    window.clearInterval(again);
     window.clearTimeout(timer);
     stop();
   };

@@ -1,4 +1,5 @@
 /** What a gate shows: why a person is asked, what would run, what changes, who decides. All of it is text. */
+import type { ComponentChildren } from "preact";
 import type { Gate, GateReason } from "../../../src/contract/gate.ts";
 import type { GateDoubt } from "../../../src/contract/gate-doubt.ts";
 
@@ -24,10 +25,17 @@ export const payloadText = (payload: Json): string => JSON.stringify(payload, nu
 /** The sections that a card of the page shows in a form of its own, or that stand beside the form of the decision. */
 const ownCards: readonly GateSectionId[] = [
   ...(["edits", "standing", "facts", "why", "doubt", "cost", "who", "votes", "due", "decision"] as const),
+  "conversation",
   ...(["preview", "changes", "payload", "effects"] as const),
 ];
 
-export function GateContent({ gate }: { readonly gate: Gate }) {
+interface GateContentProps {
+  readonly gate: Gate;
+  /** What people say beside it: it stands above the exact payload and the particulars. */
+  readonly children?: ComponentChildren;
+}
+
+export function GateContent({ gate, children }: GateContentProps) {
   const { diff } = gate;
   const sections = describeGate(gate);
   return (
@@ -44,6 +52,7 @@ export function GateContent({ gate }: { readonly gate: Gate }) {
       {gate.doubt === undefined && <Reasons gate={gate} />}
       <GateContext gate={gate} />
       {sections.map((section) => section.id === "who" && <Seats key="who" gate={gate} section={section} />)}
+      {children}
       <ExactPayload gate={gate} title={exactlyOf(gate)} text={payloadText(gate.payload)} />
       <Particulars gate={gate} sections={sections.filter(({ id }) => !ownCards.includes(id))} />
     </>

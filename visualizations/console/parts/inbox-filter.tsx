@@ -20,6 +20,9 @@ type Options = readonly (readonly [value: string, words: string])[];
 
 const shows: Options = [
   ["", "Waiting for me"],
+  ["assigned", "I look after"],
+  ["unassigned", "Nobody looks after"],
+  ["snoozed", "I have snoozed"],
   ["voted", "I have voted"],
   ["all", "All open"],
 ];

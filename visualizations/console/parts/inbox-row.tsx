@@ -3,10 +3,11 @@ import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import { describeChange, describeComment } from "../../../src/protocol/describe-edits.ts";
 import { countApprovals } from "../../../src/protocol/gate-standing.ts";
 import { tellClosely } from "../../../src/protocol/tell-span.ts";
+import { isMe } from "../api.ts";
 import { now } from "../loaded.tsx";
-import { tellAsker, tellPerson } from "../words.ts";
+import { count, tellAsker, tellPerson } from "../words.ts";
 import { keyFacts, tellFact, tellWhy } from "./key-facts.ts";
-import { EditedBy, tellInstant } from "./marks.tsx";
+import { EditedBy, tellInstant, tellMoment } from "./marks.tsx";
 import { Line } from "./shown.tsx";
 
 interface RowProps {
@@ -96,6 +97,26 @@ function Standing({ gate }: Pick<RowProps, "gate">) {
   if (!checked) return <p class="item-state problem">not checked</p>;
   const tally = quorum === null ? "" : `${countApprovals(gate)} of ${quorum.approvals}`;
   const mine = seat?.voted === undefined ? "" : seat.voted === "approve" ? "you approved" : "you rejected";
-  const words = [mine, tally, stage === undefined ? "" : `stage ${stage}`].filter((part) => part !== "").join("; ");
-  return words === "" ? null : <p class="item-state">{words}</p>;
+  const words = [mine, tally, stage === undefined ? "" : `stage ${stage}`, ...tellNotes(gate)];
+  const shown = words.filter((part) => part !== "").join("; ");
+  return shown === "" ? null : (
+    <p class="item-state">
+      <Line text={shown} />
+    </p>
+  );
 }
+
+/** Who looks after the gate, until when the reader has snoozed it, and how much is written there. */
+function tellNotes({ conversation, truncated }: ListedGate): readonly string[] {
+  const { assigned_to = null, snoozed = [], comments = [] } = conversation ?? {};
+  const own = snoozed.find(({ by, until }) => isMe(by) && Date.parse(until) > now.value);
+  const more = truncated && comments.length === mostListed ? "+" : "";
+  return [
+    assigned_to === null ? "" : isMe(assigned_to) ? "yours to look after" : `${tellPerson(assigned_to)} looks after it`,
+    own === undefined ? "" : `snoozed until ${tellMoment(own.until)}`,
+    comments.length === 0 ? "" : more === "" ? count(comments.length, "comment") : `${comments.length}+ comments`,
+  ];
+}
+
+/** The number of comments that a list keeps of a gate. */
+const mostListed = 8;

@@ -17,6 +17,7 @@ import { isMe, workflowPath } from "../api.ts";
 import { gateAfter, gateKey } from "../listing.ts";
 import { followFeed } from "../live.ts";
 import { Show, useLoaded } from "../loaded.tsx";
+import { Conversation } from "../parts/conversation.tsx";
 import { Decision, UnsentHere, unsentAt, useSay } from "../parts/decision.tsx";
 import { Diff, diffLines } from "../parts/diff.tsx";
 import { FoldedLines, sumOf, useFoldedCounts } from "../parts/folded.ts";
@@ -75,6 +76,11 @@ const different = (a: Gate, b: Gate): readonly string[] => {
     (name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]),
   );
 };
+/** What does not change what is decided on: it is shown as it is now. */
+const nowOf = ({ votes, seat, consequences, conversation }: Gate) => ({
+  ...{ votes, seat, consequences },
+  ...(conversation !== undefined && { conversation }),
+});
 const isSame = (a: Gate, b: Gate): boolean => different(a, b).length === 0;
 
 interface ShownGateProps extends Pick<GateViewProps, "onAnswer"> {
@@ -90,9 +96,7 @@ function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
   const wasOpen = useRef(isOpen(latest)).current;
   const isStale = isOpen(latest) && !isSame(shown.value, latest);
   // All but what is decided on may be newer than when one came: votes, seats, the end.
-  const gate = isStale
-    ? { ...shown.value, votes: latest.votes, seat: latest.seat, consequences: latest.consequences }
-    : latest;
+  const gate = isStale ? { ...shown.value, ...nowOf(latest) } : latest;
   useEffect(() => {
     if (!isStale) shown.value = latest;
     else announce("What this gate shows has changed. Look at it again before you decide.");
@@ -131,7 +135,9 @@ function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
         <div class="content">
           {before.value !== null && <Moved before={before.value} now={gate} />}
           <FoldedLines.Provider value={folded}>
-            <GateContent gate={gate} />
+            <GateContent gate={gate}>
+              <Conversation gate={gate} reload={reload} />
+            </GateContent>
           </FoldedLines.Provider>
         </div>
         {isOpen(latest) ? (

@@ -30,7 +30,7 @@ function questionsOfToday() {
   return {
     failedSince,
     begunBefore,
-    waiting: `${kernel}/gates?mine=true&sort=due&${page}`,
+    waiting: `${kernel}/gates?mine=true&snoozed=false&sort=due&${page}`,
     failed: `${kernel}/workflows?state=failed&since=${failedSince}&${page}`,
     still: `${kernel}/workflows?state=${working.join()}&until=${begunBefore}&sort=oldest&${page}`,
     queues: `${kernel}/queues?limit=${shown}`,

@@ -47,6 +47,10 @@ export function Inbox() {
   useEffect(() => {
     if (total !== null && isWhole) waiting.value = total;
   }, [total, isWhole]);
+  const waits = waiting.value;
+  useEffect(() => {
+    if (isWhole && waits !== null && total !== null && waits !== total) void listing.reload();
+  }, [waits]);
   const isBulk = selection.bulk !== null;
   return (
     <div class={isWide.value ? "split" : "single"}>
