@@ -20,6 +20,9 @@ export const idempotencyMeta = "countersign/idempotency-key";
  */
 export const untilMeta = "countersign/until";
 
+/** The outcome type of a workflow whose result is the result of a tool: MCP clients receive it as it is. */
+export const toolResultOutcome = "Mcp.ToolResult";
+
 /** A KernelError for the client: without its place in the code, with the next step. */
 export const McpError = z.looseObject({
   code: z.string(),

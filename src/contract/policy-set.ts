@@ -49,6 +49,19 @@ export const AmountCondition = z
   });
 export type AmountCondition = z.infer<typeof AmountCondition>;
 
+const Scalar = z.union([
+  ShortText.regex(/^[^*]*\*?$/, "a star stands at the end, or it would never fit"),
+  z.number(),
+  z.boolean(),
+]);
+const Scalars = z.array(Scalar).min(1);
+
+/** Values of a field of the payload, of which it is one, or none; a text may end with a star. */
+export const ValueCondition = z
+  .strictObject({ path: Path, any: Scalars.optional(), none: Scalars.optional() })
+  .refine(({ any, none }) => any !== undefined || none !== undefined, "it needs any or none");
+export type ValueCondition = z.infer<typeof ValueCondition>;
+
 type Bounds = Omit<AmountCondition, "path">;
 
 /** Returns whether no number is within all of these bounds. */
@@ -104,6 +117,8 @@ export const PolicyConditions = z.strictObject({
   roles: WordChoice.optional(),
   risk: z.array(RiskLevel).min(1).optional(),
   amounts: Amounts.optional(),
+  /** Values of fields of the payload: texts, or the beginning of texts, numbers, yes and no. */
+  values: z.array(ValueCondition).min(1).optional(),
   times: TimeCondition.optional(),
   tenants: Ids.optional(),
   principals: Ids.optional(),
@@ -118,7 +133,7 @@ export type PayloadChange = z.infer<typeof PayloadChange>;
 
 /** Conditions on facts that a subject of that stage lacks: they would never hold. */
 const lackingAt: Readonly<Record<PolicyStage, readonly (keyof PolicyConditions)[]>> = {
-  plan: ["effects", "operators", "risk", "amounts"],
+  plan: ["effects", "operators", "risk", "amounts", "values"],
   action: [],
   outcome: ["effects"],
   gate: [],

@@ -21,6 +21,7 @@ import {
   PolicySet,
   type RuleData,
   type TimeCondition,
+  type ValueCondition,
   type weekdays,
 } from "../contract/policy-set.ts";
 import { valuesAt, withField, withoutField } from "./payload-path.ts";
@@ -152,6 +153,10 @@ const judgeMakers: {
     (wanted) =>
     ({ subject }) =>
       allHold(wanted.map((amount) => amountHolds(amount, subject.payload))),
+  values:
+    (wanted) =>
+    ({ subject }) =>
+      allHold(wanted.map((value) => valueHolds(value, subject.payload))),
   times: (wanted) => judgeTime(wanted),
   tenants:
     (wanted) =>
@@ -201,6 +206,23 @@ function amountHolds({ path, ...bounds }: AmountCondition, payload: Json): boole
   if (held.includes(true)) return true;
   return held.length === 0 || held.includes(null) ? null : false;
 }
+
+/**
+ * Returns whether a field has one of the values of `any` and none of those of `none`. Of several values (`items.*.sku`)
+ * one that is wanted is enough, and one that is ruled out is too many. A field that is missing leaves it open.
+ */
+function valueHolds({ path, any, none = [] }: ValueCondition, payload: Json): boolean | null {
+  const given = valuesAt(payload, path);
+  if (given.length === 0) return null;
+  const isOne = (wanted: readonly (string | number | boolean)[]): boolean =>
+    given.some((value) => wanted.some((one) => fitsValue(one, value)));
+  return (any === undefined || isOne(any)) && !isOne(none);
+}
+
+const fitsValue = (wanted: string | number | boolean, given: Json | undefined): boolean =>
+  typeof wanted === "string" && wanted.endsWith("*")
+    ? typeof given === "string" && given.startsWith(wanted.slice(0, -1))
+    : wanted === given;
 
 const isWithin = (value: number, { above, at_least, below, at_most }: Omit<AmountCondition, "path">): boolean =>
   (above === undefined || value > above) &&

@@ -57,6 +57,18 @@ describe("conditions", () => {
       payload({ lines: [{ sum: 1 }, { sum: 6 }] }),
       payload({ lines: [{ sum: 1 }, { sum: 5 }] }),
     ],
+    [
+      "a value, by its beginning",
+      { values: [{ path: "order.to", any: ["b", "an*"] }] },
+      payload({ order: { to: "ann" } }),
+      payload({ order: { to: "bo" } }),
+    ],
+    [
+      "any value but some, of every item",
+      { values: [{ path: "lines.*.sku", none: ["x*", 7, true] }] },
+      payload({ lines: [{ sku: "a" }, { sku: 8 }] }),
+      payload({ lines: [{ sku: "a" }, { sku: 7 }] }),
+    ],
   ] as const)("[PLC-01] %s", (_name, when, fits: Asking, not: Asking) => {
     expect([holds(when, fits), holds(when, not)]).toEqual([true, false]);
   });

@@ -50,6 +50,7 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "a terminal is the outside world: its time, its variables",
   },
   { path: "src/faces/cli/serve.ts", calls: ["crypto.randomBytes"], why: "the token of a server that was given none" },
+  { path: "src/faces/cli/guard.ts", calls: ["crypto.randomBytes"], why: "the token of a guard that was given none" },
   {
     path: "src/faces/cli/dev.ts",
     calls: ["crypto.randomBytes"],
@@ -124,6 +125,11 @@ export const ambientRows: readonly AmbientRow[] = [
     path: "src/faces/mcp/mcp-options.ts",
     calls: ["crypto.getRandomValues"],
     why: "the key that questions are sealed with is a secret of this process; no record ever holds it",
+  },
+  {
+    path: "src/faces/guard/begin-call.ts",
+    calls: ["crypto.randomUUID"],
+    why: "the claim of one request on a result, which no other request may make",
   },
   {
     path: "src/faces/mcp/mcp-sessions.ts",

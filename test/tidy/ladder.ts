@@ -42,6 +42,7 @@ export const ladder: readonly Floor[] = [
     may: [
       "faces/http",
       "faces/mcp",
+      "faces/guard",
       "observers/telemetry",
       "observers/inspect",
       "observers/drawing",
@@ -54,6 +55,13 @@ export const ladder: readonly Floor[] = [
       "define",
       ...ground,
     ],
+    packages: "declared",
+    builtins: "any",
+  },
+  {
+    // A guard asks people and reads callers as the MCP face does, and reaches servers as the operators do.
+    room: "faces/guard",
+    may: ["faces/mcp", "index", "packages/operators", "protocol", "contract"],
     packages: "declared",
     builtins: "any",
   },

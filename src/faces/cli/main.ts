@@ -22,6 +22,7 @@ import { addEmit, addTokenUrl } from "./emit.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
 import { addGrants } from "./grants.ts";
+import { addGuard } from "./guard.ts";
 import { addHalts } from "./halt.ts";
 import { addInspect } from "./inspect.ts";
 import { addItems } from "./items.ts";
@@ -96,7 +97,17 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addRoles,
   ];
   const begins = [addDemo, addDev, addCreate, addRun, addLists, addSchedules, addQueues, addEmit, addTokenUrl];
-  for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion, addCompleteIds]) {
+  for (const add of [
+    ...begins,
+    ...decisions,
+    ...readings,
+    addServe,
+    addLogin,
+    addMcp,
+    addGuard,
+    addCompletion,
+    addCompleteIds,
+  ]) {
     add(program, terminal);
   }
   arrangeHelp(program);

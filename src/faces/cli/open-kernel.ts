@@ -12,6 +12,7 @@
 
 import { guardTelemetry } from "../../adapters/quiet-telemetry.ts";
 import type { Caller } from "../../contract/auth-context.ts";
+import type { CapabilityDefinition } from "../../contract/capability.ts";
 import type { HostOptions, Kernel, KernelLedger, SessionStore } from "../../index.ts";
 import { folderInventory, projectHandover, releaseNotes } from "../../packages/capabilities/index.ts";
 import type { Notifier } from "../../ports/notifier.ts";
@@ -33,6 +34,8 @@ export interface Opening {
   readonly notifiers?: readonly Notifier[];
   /** True if the work handles an interruption itself and ends in its own order. */
   readonly endsItself?: boolean;
+  /** The packages of the command itself, in place of the shipped ones. */
+  readonly packages?: readonly CapabilityDefinition[];
   /** The longest time that running steps may take after the command's work has ended, in ms. */
   readonly drainMs?: number;
 }
@@ -58,7 +61,7 @@ export async function withKernel<T>(
   signal.throwIfAborted();
   const host = (await loadHost(session.options.host))?.options ?? {};
   const ledger = ledgerOf(session.options, host, opening);
-  return withRules(session.options, async (rules) => {
+  return withRules({ ...session.options, ...opening }, async (rules) => {
     // Only a command that takes up work notifies people; otherwise the processes that serve the ledger do.
     const notifiers = opening.recover === true ? [...(host.notifiers ?? []), ...(opening.notifiers ?? [])] : [];
     const kernel = await openKernel(session, opening, { ...host, ...rules, ledger, notifiers });
@@ -114,17 +117,22 @@ export type Rules = Omit<HostOptions, "ledger" | "notifiers" | "host"> & Omit<Lo
  * no host. Resources that the modules opened are closed afterwards.
  */
 export async function withRules<T>(
-  options: Pick<CommonOptions, "host" | "capabilities" | "policies">,
+  options: Pick<CommonOptions, "host" | "capabilities" | "policies"> & Pick<Opening, "packages">,
   work: (rules: Rules) => Promise<T>,
 ): Promise<T> {
   const host = await loadHost(options.host);
   const policies = await loadPolicies(options.policies);
   const { closables, ...loaded } = await loadModules(options.capabilities);
-  const { ledger: _1, notifiers: _2, host: _3, ...rules }: HostOptions = host?.options ?? { capabilities: shipped };
+  const {
+    ledger: _1,
+    notifiers: _2,
+    host: _3,
+    ...rules
+  }: HostOptions = host?.options ?? { capabilities: options.packages === undefined ? shipped : [] };
   try {
     return await work({
       ...rules,
-      capabilities: [...(rules.capabilities ?? []), ...loaded.capabilities],
+      capabilities: [...(options.packages ?? []), ...(rules.capabilities ?? []), ...loaded.capabilities],
       operators: [...(rules.operators ?? []), ...loaded.operators],
       policies: [...policies, ...(rules.policies ?? []), ...loaded.policies],
     });

@@ -113,7 +113,7 @@ export function addServe(program: Command, terminal: Terminal): void {
     .action((options: ServeOptions) => openAndServe({ options, terminal }));
 }
 
-function readToken(value: string): string {
+export function readToken(value: string): string {
   if (!/^[\w.~+/=-]+$/.test(value)) throw new InvalidArgumentError("It has letters, digits and -._~+/= only.");
   return value;
 }

@@ -19,10 +19,13 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { endingStream } from "../../protocol/ending-stream.ts";
 import { ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
 
+/** The server of one session. */
+export type SessionServer = Pick<Server, "connect" | "close" | "onclose">;
+
 interface Session {
   readonly key: string;
   readonly owner: string;
-  readonly server: Server;
+  readonly server: SessionServer;
   readonly transport: Transport;
   /** Requests under way, and answers that are still being read. */
   busy: number;
@@ -51,7 +54,10 @@ const keyOf = ({ tenant_id, principal, scopes }: ScopedCaller): string =>
     scopes === undefined ? null : [...scopes].sort(),
   ]);
 
-export function createSessions(options: ResolvedMcpOptions, open: (caller: ScopedCaller) => Server): McpSessions {
+export function createSessions(
+  options: ResolvedMcpOptions,
+  open: (caller: ScopedCaller) => SessionServer,
+): McpSessions {
   const sessions = new Map<string, Session>();
   const { limits, clock } = options;
 

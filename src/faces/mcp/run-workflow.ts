@@ -8,8 +8,9 @@
  * 3.  An answered question names its workflow, under seal, and continues it; nothing is submitted twice, and it answers
  *     no other question.
  */
-import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
+import { type CallToolResult, inputRequired, type ServerContext } from "@modelcontextprotocol/server";
 import { withoutScopes } from "../../contract/auth-context.ts";
+import { toolResultOutcome } from "../../contract/mcp.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { KernelProgress, WorkflowState } from "../../index.ts";
 import { waitForRest } from "../../protocol/wait-for-rest.ts";
@@ -74,8 +75,13 @@ async function answerRest(
   }
 }
 
-/** Returns the tool result of a workflow in its present state. */
-export function resultOf(state: WorkflowState) {
+/**
+ * Returns the tool result of a workflow in its present state. A workflow whose outcome is the result of a tool has that
+ * result.
+ */
+export function resultOf(state: WorkflowState): CallToolResult {
+  const passedOn = state.outcomes.find(({ outcome_type }) => outcome_type === toolResultOutcome);
+  if (passedOn !== undefined && state.state === "completed") return passedOn.content as CallToolResult;
   const reported = toMcpWorkflow(state);
   const texts = [...(reported.text === "" ? [] : [reported.text]), describeWorkflow(state), ...describeOutcomes(state)];
   const failed = state.state === "failed" || state.state === "cancelled" ? { isError: true } : {};

@@ -1,0 +1,16 @@
+/** The rows of the catalogue of error codes that a guard before MCP servers emits. */
+import { busy, external, input, resource } from "./error-row.ts";
+
+export const guardErrorCodes = {
+  T0_GUARD_WAITING: resource(
+    "Let a person decide at the link in the detail; then call the tool again with the same arguments.",
+    busy,
+  ),
+  T0_GUARD_HANDED_OVER: input("Use the result that the other request received, or call the tool once more.", {
+    http: 409,
+  }),
+  T0_GUARD_UPSTREAM_GONE: external("Start the MCP server behind the guard, or mend its address; then call again.", {
+    http: 502,
+  }),
+  T0_GUARD_SERVER_UNKNOWN: input("Start the guard with the server that this call is for.", { http: 404 }),
+} as const;

@@ -1,0 +1,204 @@
+/**
+ * `guard`: stands before an MCP server, for one client over stdio or for many over HTTP; each call of a tool is a
+ * workflow under policies, budgets and gates. It also serves the console, where people decide.
+ *
+ * 1.  Over stdio only protocol messages are written to stdout; messages for people go to stderr.
+ * 2.  The end of the input ends the guard. Unfinished calls wait in the ledger.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type Command, InvalidArgumentError } from "commander";
+import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
+import { KernelErrorException } from "../../contract/kernel-error.ts";
+import type { Logger } from "../../index.ts";
+import { loadAllPeers } from "../../protocol/load-peers.ts";
+import { showLine } from "../../protocol/visible-text.ts";
+import type { Guard } from "../guard/create-guard.ts";
+import type { UpstreamPlace } from "../guard/upstream.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
+import {
+  type AnswerGates,
+  addAnswerGates,
+  addCommonOptions,
+  type CommonOptions,
+  collect,
+  readLimit,
+  readPort,
+  requireKnownRole,
+  type Session,
+} from "./options.ts";
+import { readVersion } from "./read-version.ts";
+import { UsageError } from "./report-error.ts";
+import { readToken, servedAgain } from "./serve.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface GuardCommand extends CommonOptions, AnswerGates {
+  /** The port for clients over HTTP; absent: one client over stdio. */
+  readonly listen?: number;
+  readonly upstream?: string;
+  readonly header: readonly string[];
+  readonly name: string;
+  /** The port of the console, for a guard over stdio. */
+  readonly port: number;
+  readonly wait: number;
+  readonly timeout: number;
+  readonly token?: string;
+  readonly approverToken?: string;
+}
+
+export function addGuard(program: Command, terminal: Terminal): void {
+  addAnswerGates(addCommonOptions(program.command("guard")))
+    .description("stand before an MCP server: its tools are called under policies, budgets and gates")
+    .argument("[command...]", "the server to start, after --; it speaks over its stdin and stdout")
+    .option("--upstream <url>", "the server's address, where it is reached over HTTP", readUrl)
+    .option(
+      "--header <header>",
+      "a header for that address, such as 'Authorization: Bearer …' (repeatable)",
+      collect,
+      [],
+    )
+    .option("--name <name>", "the server's name in policies, gates and the ledger", readName, "server")
+    .option("--listen <port>", "serve clients over HTTP at this port of this machine, and not over stdio", readPort)
+    .option("--port <port>", "the console's port where clients come over stdio; if it is taken, any", readPort, 8790)
+    .option("--wait <seconds>", "how long a call waits for a person before it says that it waits", readLimit, 50)
+    .option("--timeout <seconds>", "how long the server may take over one call", readLimit, 300)
+    .option("--token <token>", "over HTTP, the bearer token of clients; without it, one is made", readToken)
+    .option("--approver-token <token>", "a bearer token that decides gates and reads, for a person", readToken)
+    .action((command: readonly string[], options: GuardCommand) => openGuard({ options, terminal }, command));
+}
+
+function readUrl(value: string): string {
+  if (URL.canParse(value) && /^https?:/.test(value)) return value;
+  throw new InvalidArgumentError("It is an address such as https://mcp.example/mcp.");
+}
+
+function readName(value: string): string {
+  if (/^[A-Za-z0-9][\w-]{0,63}$/.test(value)) return value;
+  throw new InvalidArgumentError("It has letters, digits, - and _, at most 64.");
+}
+
+/** Returns where the server is. @throws UsageError unless exactly one is named. */
+function placeOf({ upstream, header }: GuardCommand, [command, ...args]: readonly string[]): UpstreamPlace {
+  if ((upstream === undefined) === (command === undefined))
+    throw new UsageError("name one server: a command after --, or --upstream with its address");
+  if (upstream !== undefined) return { url: upstream, headers: Object.fromEntries(header.map(readHeader)) };
+  const env = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return { command: command as string, args, env: Object.fromEntries(env) };
+}
+
+function readHeader(header: string): readonly [string, string] {
+  const [, name, value] = /^([\w-]+):\s*(.*)$/.exec(header) ?? [];
+  if (name === undefined || value === undefined) throw new UsageError(`--header ${header} is no name, colon and value`);
+  return [name, value];
+}
+
+async function openGuard(session: Session<GuardCommand>, command: readonly string[]): Promise<void> {
+  const { options } = session;
+  const place = placeOf(options, command);
+  await requireKnownRole(options);
+  await loadAllPeers("countersign guard", [import("../http/entry.ts"), import("../mcp/entry.ts")]);
+  const { createGuard } = await import("../guard/create-guard.ts");
+  let console = "";
+  const guard = createGuard({
+    upstreams: { [options.name]: place },
+    waitMs: options.wait * 1000,
+    timeoutSec: options.timeout,
+    maxResultChars: 4_000_000,
+    consoleUrl: () => console,
+    version: readVersion(),
+  });
+  const opening = { recover: true, create: true, endsItself: true, packages: guard.packages };
+  const work = async (context: CommandContext): Promise<void> => {
+    const faces = await serveFaces(context, session, {
+      guard,
+      onListening: (url) => {
+        console = `${url}/`;
+      },
+    });
+    try {
+      await faces.ended;
+    } finally {
+      await faces.close();
+    }
+  };
+  await withKernel(session, work, opening);
+}
+
+interface Guarded {
+  readonly guard: Guard;
+  readonly onListening: (url: string) => void;
+}
+
+interface Faces {
+  readonly ended: Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+async function serveFaces(
+  { kernel, caller, ledger }: CommandContext,
+  { options, terminal }: Session<GuardCommand>,
+  { guard, onListening }: Guarded,
+): Promise<Faces> {
+  const { createHttpApp } = await import("../http/index.ts");
+  const { createGuardHandler, serveGuardStdio } = await import("../guard/guard-front.ts");
+  const { listen, answerGates: answersGates, approverToken: approver } = options;
+  const logger = complainTo(terminal);
+  const token = options.token ?? randomBytes(24).toString("base64url");
+  const handler = listen === undefined ? null : createGuardHandler(guard, kernel, { answersGates, logger });
+  const app = createHttpApp(kernel, {
+    ...(handler !== null && { mounts: { "/mcp": handler.handle } }),
+    tokens: [
+      ...(listen === undefined ? [] : [{ token, ...caller, scopes: agentScopes }]),
+      ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
+    ],
+    sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },
+    console: true,
+  });
+  const server = await listenAt(app, options);
+  onListening(server.url);
+  const login = `${server.url}${await app.loginPath(caller)}`;
+  const tell = listen === undefined ? terminal.complain : terminal.print;
+  if (handler !== null) tell(`guarding at ${server.url}/mcp${options.token === undefined ? `  token ${token}` : ""}`);
+  tell(`console  ${login}  (signs in once, within five minutes; who signs in may decide gates)`);
+  terminal.safety.tell = servedAgain;
+  const stdio =
+    handler === null
+      ? await serveGuardStdio(guard, kernel, {
+          caller,
+          answersGates,
+          logger,
+          input: process.stdin,
+          output: process.stdout,
+        })
+      : null;
+  const interrupted = terminal.signal.aborted ? Promise.resolve() : once(terminal.signal, "abort");
+  return {
+    ended: Promise.race([interrupted, ...(stdio === null ? [] : [stdio.ended])]),
+    close: async () => {
+      await stdio?.close();
+      await handler?.close();
+      await guard.close();
+      await server.close({ graceMs: 0 });
+    },
+  };
+}
+
+/** Listens at the port that is asked for; a console whose port is taken takes any other one. */
+async function listenAt(app: Parameters<typeof import("../http/index.ts").serveHttp>[0], options: GuardCommand) {
+  const { serveHttp } = await import("../http/index.ts");
+  const { listen, port } = options;
+  try {
+    return await serveHttp(app, { host: "127.0.0.1", port: listen ?? port });
+  } catch (thrown) {
+    const isTaken = thrown instanceof KernelErrorException && thrown.error.code === "T0_HTTP_ADDRESS_UNAVAILABLE";
+    if (listen !== undefined || !isTaken) throw thrown;
+    return serveHttp(app, { host: "127.0.0.1", port: 0 });
+  }
+}
+
+/** Returns a logger that prints errors of connections. The error of a call is part of its answer. */
+function complainTo({ complain }: Terminal): Logger {
+  const tell = (detail: object, message = ""): void =>
+    complain(showLine(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`));
+  return { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
+}

@@ -1,0 +1,94 @@
+/**
+ * The workflow of a call: a new one, or the one that the same call began before and that nobody waits for any more.
+ *
+ * 1.  The same call is that of the same caller, server, tool and arguments. It finds its workflow while that has not
+ *     ended, and afterwards if people decided it, until its result has been handed over.
+ * 2.  A handover is a record under a key of its own: of two that ask at once, one receives the result.
+ * 3.  A call that somebody waits for is not found: two equal calls at the same time are two calls.
+ */
+
+import { digest } from "../../contract/digest.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { KernelErrorException } from "../../contract/kernel-error.ts";
+import { isTerminal } from "../../contract/workflow.ts";
+import type { Caller, WorkflowState } from "../../index.ts";
+import { requireScope } from "../mcp/mcp-context.ts";
+import { type CallInput, callIntent, handoverIntent } from "./call-package.ts";
+import type { Attached } from "./calls-in-flight.ts";
+import type { GuardContext } from "./guard-context.ts";
+
+export interface GuardedCall extends CallInput {
+  readonly attached: Attached | null;
+}
+
+export interface Begun {
+  readonly workflow_id: string;
+  /** The result of an earlier request's workflow has been claimed for this one. */
+  readonly isClaimed: boolean;
+}
+
+/** Begins the call, or finds it. @throws KernelErrorException as `submit` does. */
+export async function beginCall(context: GuardContext, call: GuardedCall): Promise<Begun> {
+  const caller = requireScope(context, "intent:submit");
+  const { attached: _, ...inputs } = call;
+  const thread_id = threadOf(caller, inputs);
+  const found = await findSame(context, caller, thread_id);
+  if (found !== null) context.guard.calls.attach(found.workflow_id, call.attached);
+  return found ?? { workflow_id: await submitCall(context, call, { thread_id }), isClaimed: false };
+}
+
+/** Begins the call in any case: a task has an id by which its client finds it. @throws as `submit` does. */
+export function submitCall(
+  context: GuardContext,
+  { attached, ...inputs }: GuardedCall,
+  thread: { readonly thread_id?: string } = {},
+): Promise<string> {
+  const { kernel, guard } = context;
+  const asked = {
+    ...requireScope(context, "intent:submit"),
+    ...thread,
+    intent_hint: { intent_type: callIntent, inputs },
+  };
+  return guard.calls.begin(async () => (await kernel.submit(asked)).workflow_id, attached);
+}
+
+const threadOf = ({ tenant_id, principal }: Caller, { effect: _, ...asked }: CallInput): string =>
+  `guard:${digest([tenant_id, principal.type, principal.id, asked as unknown as JsonObject])}`;
+
+/** The number of the newest workflows of a thread that are looked at. */
+const looked = 20;
+
+async function findSame({ kernel, guard }: GuardContext, caller: Caller, thread_id: string): Promise<Begun | null> {
+  const listed = await kernel.workflows({ thread_id, limit: looked }, caller);
+  const free = listed.filter(({ workflow_id }) => !guard.calls.isAwaited(workflow_id));
+  const open = free.findLast(({ state }) => !isTerminal(state));
+  if (open !== undefined) return { workflow_id: open.workflow_id, isClaimed: false };
+  const [newest] = free;
+  if (newest === undefined) return null;
+  const state = await kernel.workflow(newest.workflow_id, caller);
+  if (!wasDecided(state) || !(await claimResult(kernel, caller, state))) return null;
+  return { workflow_id: state.workflow_id, isClaimed: true };
+}
+
+/** Returns whether people were asked about the call, so that its client may have been told to call again. */
+export const wasDecided = ({ gates }: WorkflowState): boolean => gates.length > 0;
+
+/** Claims the result of an ended call for one request; returns false if another request has it. */
+export async function claimResult(
+  kernel: GuardContext["kernel"],
+  caller: Caller,
+  { workflow_id }: WorkflowState,
+): Promise<boolean> {
+  const request = crypto.randomUUID();
+  const intent_hint = { intent_type: handoverIntent, inputs: { workflow_id, request } };
+  try {
+    await kernel.submit({ ...caller, intent_hint, idempotency_key: `handover:${workflow_id}` });
+    return true;
+  } catch (thrown) {
+    // The key stands for another request.
+    if (thrown instanceof KernelErrorException && isKeyConflict(thrown.error.code)) return false;
+    throw thrown;
+  }
+}
+
+const isKeyConflict = (code: string): boolean => code === "T4_IDEMPOTENCY_PAYLOAD_MISMATCH";

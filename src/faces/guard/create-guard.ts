@@ -1,0 +1,119 @@
+/**
+ * createGuard: a guard before MCP servers: the packages for its kernel, and its two faces, stdio and HTTP.
+ *
+ * Owns: the servers behind, and the calls in flight. Never: decides about a call; the kernel's policies and people do.
+ * 1.  Each client has a connection of its own to the server, so that state, roots and questions are that client's.
+ * 2.  A call whose client is gone is sent over the guard's own connection.
+ */
+import type { Transport } from "@modelcontextprotocol/server";
+import type { ScopedCaller } from "../../contract/auth-context.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { messageOf, raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { CapabilityDefinition, Kernel } from "../../index.ts";
+import { judgeAnnotations } from "../../packages/operators/mcp/judge-annotations.ts";
+import { readCallFailure } from "../../packages/operators/mcp/mcp-error.ts";
+import { type McpOptions, McpServerOptions, readMcpOptions } from "../mcp/mcp-options.ts";
+import { callPackages, type SendCall } from "./call-package.ts";
+import { CallsInFlight } from "./calls-in-flight.ts";
+import type { GuardContext, Guarding } from "./guard-context.ts";
+import { type FindTool, serveGuarded } from "./guard-server.ts";
+import { ListedTools } from "./listed-tools.ts";
+import { GuardSession } from "./session.ts";
+import { boundResult, Upstream, type UpstreamPlace } from "./upstream.ts";
+
+export interface GuardOptions {
+  /** The servers, by their names. */
+  readonly upstreams: Readonly<Record<string, UpstreamPlace>>;
+  /** The time that a call waits for a person, in ms. */
+  readonly waitMs: number;
+  /** The time that a call may take, in seconds. */
+  readonly timeoutSec: number;
+  /** The limit of the characters of one result, as JSON. */
+  readonly maxResultChars: number;
+  /** The address of the console. */
+  readonly consoleUrl: () => string;
+  readonly version: string;
+}
+
+export interface Guard {
+  /** The packages to register with the kernel. */
+  readonly packages: readonly CapabilityDefinition[];
+  /** Serves one client over a transport that is not started. @throws KernelErrorException T0_GUARD_UPSTREAM_GONE. */
+  readonly connect: (kernel: Kernel, transport: Transport, options: GuardServerOptions) => Promise<GuardSession>;
+  /** Whether clients of 2026-07-28 can be served without a session: the one server behind is reached over HTTP. */
+  readonly servesRequests: boolean;
+  readonly close: () => Promise<void>;
+}
+
+export interface GuardServerOptions extends McpOptions {
+  readonly caller: ScopedCaller;
+}
+
+const guardRef = moduleRef(0, "guard", "create_guard");
+
+/** Creates a guard. Nothing is started before a client connects. */
+export function createGuard(options: GuardOptions): Guard {
+  const { waitMs, timeoutSec, maxResultChars, consoleUrl, version } = options;
+  const upstreams = Object.entries(options.upstreams).map(
+    ([name, place]) => new Upstream({ name, place, maxResultChars, version }),
+  );
+  const guard: Guarding = { calls: new CallsInFlight(), upstreams, waitMs, consoleUrl };
+  const tasks = { areTheirs: false };
+  const connect: Guard["connect"] = async (kernel, transport, given) => {
+    const { caller, ...resolved } = readMcpOptions(McpServerOptions, kernel, { version, ...given });
+    const context: GuardContext = { kernel, caller, options: resolved, guard };
+    const session = openSession(context, transport, tasks);
+    try {
+      await session.start();
+      return session;
+    } catch (thrown) {
+      await session.close();
+      const message = `the server behind the guard does not start: ${messageOf(thrown)}`;
+      return raise(kernelError("T0_GUARD_UPSTREAM_GONE", message, guardRef));
+    }
+  };
+  return {
+    packages: callPackages({ send: sendOver(guard), timeoutSec }),
+    connect,
+    servesRequests: upstreams.length === 1 && upstreams.every(({ isHttp }) => isHttp),
+    close: async () => void (await Promise.allSettled(upstreams.map((one) => one.close()))),
+  };
+}
+
+/** Returns the way of a call: its client's connection while that is there, else the guard's own. */
+const sendOver =
+  ({ calls, upstreams }: Guarding): SendCall =>
+  async ({ input, signal, context }, repeatable) => {
+    const upstream = upstreams.find(({ name }) => name === input.server);
+    if (upstream === undefined)
+      return raise(kernelError("T0_GUARD_SERVER_UNKNOWN", `the guard has no server ${input.server}`, guardRef));
+    const attached = await calls.find(context.workflow_id);
+    if (attached === null) return upstream.call(input, signal, repeatable);
+    try {
+      return boundResult(await attached.send(input, signal), upstream);
+    } catch (thrown) {
+      throw readCallFailure(thrown, { tool: input.tool, repeatable, aborted: signal.aborted });
+    }
+  };
+
+function openSession(context: GuardContext, client: Transport, tasks: { areTheirs: boolean }): GuardSession {
+  const { upstreams } = context.guard;
+  const [upstream] = upstreams as readonly [Upstream];
+  const listed = new ListedTools((params) => session.request("tools/list", params, AbortSignal.timeout(30_000)));
+  const find: FindTool = async (name) => {
+    const tool = await listed.find(name);
+    const { effect } = judgeAnnotations(tool?.annotations, { effect: "final_write", trustAnnotations: true });
+    return { server: upstream.name, tool: name, effect: effect === "read" ? "read" : "final_write" };
+  };
+  const session = new GuardSession({
+    client,
+    upstream: upstream.open(),
+    serve: (transport, own) => serveGuarded({ context, session: own, find }, transport),
+    listTools: async (result) => result,
+    onToolsChanged: () => listed.forget(),
+    onError: (error) => context.options.logger?.warn({ error: error.message }, "a guarded connection had an error"),
+    tasks,
+  });
+  return session;
+}

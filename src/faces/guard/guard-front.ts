@@ -1,0 +1,102 @@
+/**
+ * The two faces of a guard: one client over this process's stdin and stdout, and any number over streamable HTTP.
+ *
+ * 1.  Over HTTP a session is its caller's, as in the MCP face; its connection to the server ends with it.
+ * 2.  Clients of 2026-07-28 have no session. They are served where one server is behind, over HTTP; elsewhere they are
+ *     told to begin a session, as clients of 2025-11-25 do.
+ */
+import type { Readable, Writable } from "node:stream";
+import {
+  isJSONRPCRequest,
+  isLegacyRequest,
+  type JSONRPCMessage,
+  PerRequestHTTPServerTransport,
+  type Transport,
+  UnsupportedProtocolVersionError,
+} from "@modelcontextprotocol/server";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { ScopedCaller } from "../../contract/auth-context.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { Kernel } from "../../index.ts";
+import { createErrorResponse } from "../../protocol/envelope.ts";
+import type { McpHandler, McpHandlerOptions } from "../mcp/create-mcp-handler.ts";
+import { type AnswerMessage, handleWith, McpHandlerShape } from "../mcp/handle-request.ts";
+import { McpServerOptions, readMcpOptions } from "../mcp/mcp-options.ts";
+import { createSessions, type SessionServer } from "../mcp/mcp-sessions.ts";
+import type { Guard, GuardServerOptions } from "./create-guard.ts";
+
+export interface GuardStdio extends GuardServerOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+/** A client over stdin and stdout. */
+export interface GuardConnection {
+  /** Resolves when the connection is over, whichever side ended it. */
+  readonly ended: Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** Serves one client over a pair of streams. @throws KernelErrorException T0_GUARD_UPSTREAM_GONE. */
+export async function serveGuardStdio(guard: Guard, kernel: Kernel, given: GuardStdio): Promise<GuardConnection> {
+  const { input, output, ...options } = given;
+  const { limits } = readMcpOptions(McpServerOptions, kernel, options);
+  const transport = new StdioServerTransport(input, output, { maxBufferSize: limits.maxBodyBytes });
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const session = await guard.connect(kernel, transport as Transport, options);
+  session.onclose = end;
+  return { ended, close: () => session.close() };
+}
+
+/** Creates the handler of MCP over HTTP, to be mounted in `createHttpApp`. */
+export function createGuardHandler(guard: Guard, kernel: Kernel, asked: McpHandlerOptions = {}): McpHandler {
+  const { allowedHosts, allowedOrigins, ...options } = readMcpOptions(McpHandlerShape, kernel, asked);
+  const open = (caller: ScopedCaller): SessionServer => {
+    let session: Awaited<ReturnType<Guard["connect"]>> | null = null;
+    const server: SessionServer = {
+      async connect(transport) {
+        try {
+          session = await guard.connect(kernel, transport, { ...options, caller });
+          session.onclose = () => server.onclose?.();
+        } catch (thrown) {
+          server.onclose?.();
+          throw thrown;
+        }
+      },
+      close: async () => session?.close(),
+    };
+    return server;
+  };
+  const sessions = createSessions(options, open);
+  let requests = 0;
+  const answerAlone = async (request: Request, caller: ScopedCaller, message: JSONRPCMessage): Promise<Response> => {
+    const transport = new PerRequestHTTPServerTransport({ classification: { era: "modern" } });
+    const session = await guard.connect(kernel, transport as Transport, { ...options, caller });
+    requests += 1;
+    session.onclose = () => {
+      requests -= 1;
+    };
+    return transport.handleMessage(message as never, { request });
+  };
+  const answer: AnswerMessage = async (request, caller, message) => {
+    if (await isLegacyRequest(request, message)) return sessions.answer(request, caller, message);
+    if (guard.servesRequests) return answerAlone(request, caller, message as JSONRPCMessage);
+    return refuseVersion(message);
+  };
+  return {
+    handle: handleWith(options, { allowedHosts, allowedOrigins }, answer),
+    vitals: () => ({ sessions: sessions.count(), streams: requests }),
+    close: async () => {
+      await sessions.close();
+      await guard.close();
+    },
+  };
+}
+
+/** Answers that this address speaks the protocol with sessions only. */
+function refuseVersion(message: unknown): Response {
+  const error = new UnsupportedProtocolVersionError({ supported: ["2025-11-25"], requested: "2026-07-28" });
+  const id = isJSONRPCRequest(message) ? String(message.id) : null;
+  const data = error.data as JsonObject;
+  return Response.json(createErrorResponse(id, error.code, error.message, data), { status: 400 });
+}

@@ -1,0 +1,282 @@
+/**
+ * One client's connection, with the connection to the server that belongs to it: messages pass in both directions as
+ * they are, except the calls of tools, which go to the guard's own MCP server (guard-server.ts).
+ *
+ * 1.  A request keeps its id on both sides, so that progress, cancellation and streams need no translation.
+ * 2.  Requests of the guard's own (`countersign:`) are answered here and nowhere else; nobody else's id begins so.
+ * 3.  When either side ends, the other one is ended, and every request under way has an answer.
+ */
+import {
+  InMemoryTransport,
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { kernelError } from "../../contract/error-codes.ts";
+import { isPlainObject, type JsonObject } from "../../contract/json.ts";
+import { type KernelError, raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
+import type { ToolRequest } from "./call-package.ts";
+import type { Attached } from "./calls-in-flight.ts";
+import { mergeGreeting, offersTasks } from "./greeting.ts";
+import { errorMeta, errorResult } from "./upstream.ts";
+import { withoutContinued } from "./upstream-question.ts";
+
+export interface SessionOptions {
+  readonly client: Transport;
+  /** The connection to the server; not started yet. */
+  readonly upstream: Transport;
+  /** Serves the guard's own MCP server over a transport; the returned function ends it. */
+  readonly serve: (transport: Transport, session: GuardSession) => () => Promise<void>;
+  /** Changes what the server answers to tools/list. */
+  readonly listTools: (result: JsonObject) => Promise<JsonObject>;
+  /** Called when the server says that its tools have changed. */
+  readonly onToolsChanged: () => void;
+  readonly onError: (error: Error) => void;
+  /** Whether the server behind runs tasks itself, as far as any greeting has told; the connections share it. */
+  readonly tasks: { areTheirs: boolean };
+}
+
+interface Sending {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+interface Pending {
+  readonly resolve: (result: JsonObject) => void;
+  readonly reject: (error: Error) => void;
+}
+
+type ResponseMessage = Extract<JSONRPCMessage, { readonly result: unknown } | { readonly error: unknown }>;
+
+const sessionRef = moduleRef(0, "guard", "session");
+const ownPrefix = "countersign:";
+
+export class GuardSession {
+  readonly #options: SessionOptions;
+  readonly #inner: Transport;
+  readonly #innerEnd: Transport;
+  /** Requests that the client waits for, by id, with the method. */
+  readonly #asked = new Map<RequestId, JSONRPCRequest>();
+  /** Calls of the guard that the server has not answered yet. */
+  readonly #sent = new Map<RequestId, Pending>();
+  /** Requests of the guard's own server to the client, by the id that the client sees. */
+  readonly #questions = new Map<RequestId, RequestId>();
+  #count = 0;
+  #closed = false;
+  #closeInner: () => Promise<void> = async () => undefined;
+  onclose?: () => void;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    [this.#inner, this.#innerEnd] = InMemoryTransport.createLinkedPair();
+  }
+
+  /** Connects both sides. @throws Error if the server cannot be reached. */
+  async start(): Promise<void> {
+    const { client, upstream } = this.#options;
+    upstream.onmessage = (message) => void this.#fromUpstream(message as JSONRPCMessage);
+    upstream.onclose = () => void this.close();
+    upstream.onerror = this.#options.onError;
+    this.#inner.onmessage = (message) => void this.#fromInner(message as JSONRPCMessage);
+    client.onmessage = (message) => void this.#fromClient(message as JSONRPCMessage);
+    client.onclose = () => void this.close();
+    client.onerror = this.#options.onError;
+    this.#closeInner = this.#options.serve(this.#innerEnd, this);
+    await this.#inner.start();
+    await upstream.start();
+    await client.start();
+  }
+
+  /** Whether tasks are the guard's own. */
+  get runsTasks(): boolean {
+    return !this.#options.tasks.areTheirs;
+  }
+
+  /** Returns the request of the client that this id belongs to. */
+  asked(id: RequestId): JSONRPCRequest | undefined {
+    return this.#asked.get(id);
+  }
+
+  /** Returns the connection as the sender of a call: the client's own request, with what policy let pass. */
+  attach(request: JSONRPCRequest): Attached {
+    return { isOpen: () => !this.#closed, send: (asked, signal) => this.#send(request, asked, signal) };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const { client, upstream } = this.#options;
+    for (const { reject } of this.#sent.values()) reject(new Error("the connection to the server has ended"));
+    for (const request of this.#asked.values())
+      if (!this.#sent.has(request.id)) await this.#answer(client, request.id, this.#gone()).catch(() => undefined);
+    await Promise.allSettled([this.#closeInner(), upstream.close(), client.close()]);
+    this.onclose?.();
+  }
+
+  /** Asks the server something for the guard itself. @throws KernelErrorException if it answers with an error. */
+  async request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const result = await this.#sendAs(this.#ownId(), { method, params }, signal);
+    const error = (result["_meta"] as { readonly [errorMeta]?: { readonly message: string } } | undefined)?.[errorMeta];
+    return error === undefined ? result : raise(this.#gone(error.message));
+  }
+
+  #send(request: JSONRPCRequest, asked: ToolRequest, signal: AbortSignal): Promise<JsonObject> {
+    // A request that has been answered already (a task, a call that was sent again) no longer owns its id.
+    const id = this.#asked.has(request.id) ? request.id : this.#ownId();
+    const { task, inputResponses: _1, requestState: _2, ...params } = (request.params ?? {}) as JsonObject;
+    const sent = {
+      ...params,
+      arguments: asked.arguments,
+      ...asked.continues,
+      ...(task !== undefined && !this.runsTasks && { task }),
+    };
+    return this.#sendAs(id, { method: "tools/call", params: sent }, signal);
+  }
+
+  async #sendAs(id: RequestId, message: Sending, signal: AbortSignal): Promise<JsonObject> {
+    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+    this.#sent.set(id, { resolve, reject });
+    const abort = (): void => {
+      void this.#toUpstream({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      await this.#options.upstream.send({ jsonrpc: "2.0", id, ...message });
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", abort);
+      this.#sent.delete(id);
+    }
+  }
+
+  async #fromClient(message: JSONRPCMessage): Promise<void> {
+    if (isJSONRPCRequest(message)) {
+      if (String(message.id).startsWith(ownPrefix)) return this.#answer(this.#options.client, message.id, refuseId());
+      this.#asked.set(message.id, message);
+      return this.#isOurs(message.method) ? this.#inner.send(withoutContinued(message)) : this.#toUpstream(message);
+    }
+    if (isJSONRPCNotification(message)) {
+      const id = (message.params as { readonly requestId?: RequestId } | undefined)?.requestId;
+      const asked = id === undefined ? undefined : this.#asked.get(id);
+      if (message.method === "notifications/cancelled" && id !== undefined) this.#asked.delete(id);
+      if (asked !== undefined && this.#isOurs(asked.method)) return this.#inner.send(message);
+      if (message.method === "notifications/initialized") await this.#inner.send(message);
+      return this.#toUpstream(message);
+    }
+    const question = this.#questions.get(message.id as RequestId);
+    if (question === undefined) return this.#toUpstream(message);
+    this.#questions.delete(message.id as RequestId);
+    return this.#inner.send({ ...message, id: question });
+  }
+
+  async #fromUpstream(message: JSONRPCMessage): Promise<void> {
+    if (isJSONRPCRequest(message)) {
+      if (String(message.id).startsWith(ownPrefix)) return this.#answer(this.#options.upstream, message.id, refuseId());
+      return this.#toClient(message, this.#relatedTo(message));
+    }
+    if (isJSONRPCNotification(message)) {
+      if (message.method === "notifications/tools/list_changed") this.#options.onToolsChanged();
+      return this.#toClient(message, this.#relatedTo(message));
+    }
+    const id = message.id as RequestId;
+    const sent = this.#sent.get(id);
+    if (sent !== undefined)
+      return isJSONRPCErrorResponse(message)
+        ? sent.resolve(errorResult(message.error))
+        : sent.resolve((message as { readonly result: JsonObject }).result);
+    const asked = this.#asked.get(id);
+    this.#asked.delete(id);
+    // An answer to nothing that was asked, or to what was cancelled, is of use to nobody.
+    if (asked !== undefined) await this.#toClient(await this.#readAnswer(asked, message as ResponseMessage), id);
+  }
+
+  async #fromInner(message: JSONRPCMessage): Promise<void> {
+    if (isJSONRPCRequest(message)) {
+      const id = this.#ownId();
+      this.#questions.set(id, message.id);
+      return this.#toClient({ ...message, id }, this.#relatedTo(message));
+    }
+    if (isJSONRPCNotification(message)) return this.#toClient(message, this.#relatedTo(message));
+    const id = message.id as RequestId;
+    if (id === greetingId) return;
+    if (this.#asked.delete(id)) await this.#toClient(message, id);
+  }
+
+  /** Returns the answer for the client, and tells the guard's own server what it needs to know of it. */
+  async #readAnswer(asked: JSONRPCRequest, message: ResponseMessage): Promise<JSONRPCMessage> {
+    if (!isJSONRPCResultResponse(message)) return message;
+    const result = message.result as JsonObject;
+    if (asked.method === "tools/list") return { ...message, result: await this.#options.listTools(result) };
+    if (asked.method !== "initialize" && asked.method !== "server/discover") return message;
+    this.#options.tasks.areTheirs = offersTasks(result);
+    if (asked.method === "initialize") {
+      this.#options.upstream.setProtocolVersion?.(String(result["protocolVersion"]));
+      const params = { ...asked.params, protocolVersion: result["protocolVersion"] };
+      await this.#inner.send({ ...asked, id: greetingId, params });
+    }
+    return { ...message, result: mergeGreeting(asked.method, result) };
+  }
+
+  #ownId(): string {
+    this.#count += 1;
+    return `${ownPrefix}${this.#count}`;
+  }
+
+  #isOurs(method: string): boolean {
+    return method === "tools/call" || (this.runsTasks && method.startsWith("tasks/"));
+  }
+
+  /** Returns the client's request that a message of the server belongs to: the one it names, else the newest one. */
+  #relatedTo({ params }: { readonly params?: unknown }): RequestId | undefined {
+    const { progressToken, _meta } = (isPlainObject(params) ? params : {}) as {
+      readonly progressToken?: unknown;
+      readonly _meta?: { readonly [key: string]: unknown };
+    };
+    const named = _meta?.["io.modelcontextprotocol/subscriptionId"];
+    const open = [...this.#asked.values()];
+    const byToken = open.find(
+      (one) => progressToken !== undefined && one.params?._meta?.progressToken === progressToken,
+    );
+    const byName = open.find(({ id }) => named !== undefined && String(id) === String(named));
+    return (byToken ?? byName ?? open.at(-1))?.id;
+  }
+
+  async #toClient(message: JSONRPCMessage, relatedRequestId?: RequestId): Promise<void> {
+    if (this.#closed) return;
+    await this.#options.client
+      .send(message, relatedRequestId === undefined ? {} : { relatedRequestId })
+      .catch((thrown: unknown) => this.#options.onError(thrown as Error));
+  }
+
+  /** Passes a message on. A request that cannot be sent is answered with an error. */
+  async #toUpstream(message: JSONRPCMessage): Promise<void> {
+    try {
+      await this.#options.upstream.send(message);
+    } catch (thrown) {
+      this.#options.onError(thrown as Error);
+      if (!isJSONRPCRequest(message) || !this.#asked.delete(message.id)) return;
+      await this.#answer(this.#options.client, message.id, this.#gone((thrown as Error).message));
+    }
+  }
+
+  #answer(to: Transport, id: RequestId, error: KernelError): Promise<void> {
+    return to.send({ jsonrpc: "2.0", id, error: errorToJsonrpcError(error) }, { relatedRequestId: id });
+  }
+
+  #gone(why = "its connection has ended"): KernelError {
+    return kernelError("T0_GUARD_UPSTREAM_GONE", `the server behind the guard cannot be reached: ${why}`, sessionRef);
+  }
+}
+
+const greetingId = `${ownPrefix}initialize`;
+
+const refuseId = (): KernelError =>
+  kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `an id that begins with ${ownPrefix} is the guard's own`, sessionRef);
