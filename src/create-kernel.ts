@@ -16,6 +16,7 @@ import { addInputFor } from "./kernel/add-input.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { countHeld } from "./kernel/count-held.ts";
+import { listDecisions } from "./kernel/decisions.ts";
 import { examine } from "./kernel/doctor.ts";
 import { forkFor } from "./kernel/fork.ts";
 import { createGrants } from "./kernel/grants.ts";
@@ -206,6 +207,7 @@ class RunningKernel {
       grant: (request) => this.#serve(() => grants.grant(request)),
       revokeGrant: (request) => this.#serve(() => grants.revokeGrant(request)),
       grants: (filter, caller) => this.#serve(() => grants.grants(filter, caller)),
+      decisions: (filter, caller) => this.#serve(() => listDecisions(parts, filter, caller)),
       limitQueue: (request) => this.#serve(() => limitQueue(queueParts, request)),
       queues: (filter, caller) => this.#serve(() => queues(filter, caller)),
     };

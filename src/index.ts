@@ -38,6 +38,7 @@ export { type ChainBreak, type IndexBreak, verifyChain } from "./contract/chain.
 export { type Compensated, type Ending, RollbackRequest, RollbackResponse } from "./contract/compensation.ts";
 export { Condition } from "./contract/condition.ts";
 export { ContextBundle, DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
+export { Decision, DecisionAct, DecisionFilter, DecisionPage } from "./contract/decision.ts";
 export { canonicalJson, digest } from "./contract/digest.ts";
 export { DoctorFinding, DoctorQuestion, DoctorReport, EffectDone, Obstacle, Remedy } from "./contract/doctor-report.ts";
 export {
@@ -284,6 +285,7 @@ export { type ExportOptions, verifyEvidence } from "./kernel/verify-export.ts";
 export type { ArtifactStore } from "./ports/artifact-store.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 export type { Clock } from "./ports/clock.ts";
+export type * from "./ports/decision-index.ts";
 export type { Delivery, DeliveryCounts, DeliveryStore } from "./ports/delivery-store.ts";
 export type { GatePageFilter, GatePlace, GateSelection, GateWork, SeatCount } from "./ports/gate-page.ts";
 export type { GrantChanges, GrantIndex } from "./ports/grant-index.ts";

@@ -1,9 +1,10 @@
 /**
- * The lists: operations that read a page of the caller's workflows or gates, newest first, of its queues by name, or of
- * the grants of its people by age.
+ * The lists: operations that read a page of the caller's workflows, gates or decisions, newest first, of its queues by
+ * name, or of the grants of its people by age.
  */
 import { z } from "zod";
 import { Caller } from "../contract/auth-context.ts";
+import { DecisionFilter, DecisionPage, decisionCursor } from "../contract/decision.ts";
 import { GrantFilter, GrantPage } from "../contract/grant-orders.ts";
 import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import { GatePage, gateCursor, WorkflowPage } from "../contract/page.ts";
@@ -26,6 +27,7 @@ function endOf<T>(found: Listed<T>, limit: number, cursorOf: (item: T) => string
 export const lists: {
   readonly workflows: List<typeof WorkflowFilter, WorkflowPage>;
   readonly gates: List<typeof GateFilter, GatePage>;
+  readonly decisions: List<typeof DecisionFilter, DecisionPage>;
   readonly grants: List<typeof GrantFilter, GrantPage>;
   readonly queues: List<typeof QueueFilter, QueuePage>;
 } = {
@@ -55,6 +57,19 @@ export const lists: {
     read: async (kernel, filter, caller) => {
       const gates = await kernel.gates(filter, caller);
       return { gates: [...gates], ...endOf(gates, filter.limit, (gate) => gateCursor(gate, filter.sort)) };
+    },
+  },
+  decisions: {
+    ...listed,
+    id: "listDecisions",
+    word: "decision-history",
+    summary: "What people of the tenant have decided at gates, newest first, or in another order",
+    scope: readScope,
+    filter: DecisionFilter,
+    answer: DecisionPage,
+    read: async (kernel, filter, caller) => {
+      const decisions = await kernel.decisions(filter, caller);
+      return { decisions: [...decisions], ...endOf(decisions, filter.limit, decisionCursor) };
     },
   },
   grants: {

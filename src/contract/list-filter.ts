@@ -9,7 +9,7 @@ import { RiskLevel } from "./risk-level.ts";
 /** ISO 8601: an instant with its offset, or a day, which begins in UTC. */
 export const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
-const paging = {
+export const paging = {
   /** The maximum number of items on a page; 50 by default. */
   limit: z.int().positive().default(50),
   /** Whether the answer has `total`: the number of matches on all pages. */

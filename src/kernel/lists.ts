@@ -105,7 +105,8 @@ async function listWorkflows(
   return tell(scan, total, summaryOf);
 }
 
-const millisecondsOf = (time: string | undefined): number | undefined =>
+/** Returns the instant of a time of a filter, epoch ms. */
+export const millisecondsOf = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time);
 
 /** Examines a part of the list for a text; a store that cannot search is asked for the whole of what it finds. */

@@ -1,5 +1,6 @@
-/** The calls of a kernel on the work of a tenant: its halts, grants and queues. */
+/** The calls of a kernel on the work of a tenant: its halts, grants, decisions and queues. */
 import type { Caller } from "../contract/auth-context.ts";
+import type { Decision, DecisionFilter } from "../contract/decision.ts";
 import type {
   GrantFilter,
   GrantRequest,
@@ -12,6 +13,7 @@ import type { HaltStanding } from "../contract/halt.ts";
 import type { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
 import type { QueueLimitsRequest, QueueLimitsResponse } from "../contract/queue-limits.ts";
 import type { ListedQueue, QueueFilter } from "../contract/queue-page.ts";
+import type { Listed } from "../contract/workflow-summary.ts";
 
 /** The part of a kernel on the work of a tenant: halts stop it, grants approve it ahead, queues order it. */
 export interface TenantCalls {
@@ -35,6 +37,11 @@ export interface TenantCalls {
   revokeGrant(request: RevokeGrantRequest): Promise<RevokeGrantResponse>;
   /** Returns the grants of a tenant that are not revoked, oldest first, with what was used of each. */
   grants(filter?: GrantFilter, caller?: Caller): Promise<readonly GrantStanding[]>;
+  /**
+   * Returns the history of decisions: what people approved, rejected, edited or withdrew at gates, newest first. `mine`
+   * takes a caller.
+   */
+  decisions(filter?: DecisionFilter, caller?: Caller): Promise<Listed<Decision>>;
   /**
    * Sets the limits of a queue in place of those that its capabilities and requests state, or (null) lifts those that
    * were set. Workflows that run go on. Takes the scope halt:write. The same order again changes nothing.

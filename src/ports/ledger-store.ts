@@ -20,6 +20,7 @@ import type { WorkflowStateName } from "../contract/progress.ts";
 import type { StoredQueueLimits } from "../contract/queue-limits.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { DecisionIndex, IndexedDecision } from "./decision-index.ts";
 import type { GatePageFilter, GateSelection, GateWork, SeatCount } from "./gate-page.ts";
 import type { GrantChanges, GrantIndex } from "./grant-index.ts";
 import type { QueueEntry, QueueIndex } from "./queue-index.ts";
@@ -86,6 +87,8 @@ export interface AppendIndexes extends GrantChanges {
   readonly due_at?: number | null;
   /** Give the lease up with this append. */
   readonly release?: boolean;
+  /** Decisions of people that the row records. */
+  readonly decisions?: readonly IndexedDecision[];
   /** Gates whose record changed; those that are neither open nor suspended leave the index. */
   readonly gates?: readonly Gate[];
   /** The work that the gates belong to; absent where no gate changes. */
@@ -270,7 +273,7 @@ export interface LedgerLag {
 }
 
 /** A store of turns with its indexes; `ledgerStoreSuite` tests the required behaviour. */
-export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, GrantIndex {
+export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, GrantIndex, DecisionIndex {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
   /** Opens the store, creating it if it is not there; called once before anything else. */

@@ -15,6 +15,7 @@ export function addListTests(parts: SuiteParts): void {
   addHeadTests(parts);
   addGateListTests(parts);
   addGateOrderTests(parts);
+  addDecisionTests(parts);
 }
 
 /** Creates workflows in the order 1, 3, 2 (2 and 4 at once), all but the fifth of "acme". */
@@ -203,5 +204,46 @@ function addGateOrderTests({ test, expect }: SuiteParts): void {
     expect(await list({ sort, seats: ofFinance })).toEqual([2]);
     expect(await store.countGates({ tenant_id, seats: [] })).toEqual(0);
     expect((await store.countSeats({ tenant_id, risk: "high" }, 9)).length).toEqual(1);
+  });
+}
+
+function addDecisionTests({ test, expect }: SuiteParts): void {
+  test("decisions are listed in both orders, by whatever selects them, and counted", async (store) => {
+    const made = { gate_id: "gate-a", closes: true, comment: null, estimated_cost: 0, payload_digest: "d" } as const;
+    const shared = { ...made, intent_type: "Bank.Pay", risk_level: "low", requester: null } as const;
+    for (const [n, now, id, act, operator, title] of [
+      [1, 30, "ann", "approve", "pay", "Straße"],
+      [2, 10, "bob", "approve", "pay", "b"],
+      [3, 20, "ann", "reject", "refund", "c"],
+    ] as const) {
+      const principal = { type: "user", id, role: "admin" };
+      const decision = { ...shared, act, operator, title, principal, work: `work ${n}` };
+      const indexes = { decisions: [{ ordinal: 0, decision }] };
+      await store.append([firstTurn(testStream(n), {}, { now, indexes }).entry]);
+    }
+    await store.append([firstTurn(testStream(4, { tenant_id: "umbrella" })).entry]);
+    const list = async (page: Omit<Parameters<typeof store.decisions>[0], "limit">, limit = 9) =>
+      (await store.decisions({ tenant_id, ...page, limit })).map(({ workflow_id }) => Number(workflow_id.slice(3)));
+    const place = (n: number, ms: number) => ({ at: ms, workflow_id: idOf(n), sequence: 1 });
+    expect(await list({})).toEqual([1, 3, 2]);
+    expect(await list({ sort: "oldest" })).toEqual([2, 3, 1]);
+    expect(await list({ after: place(1, 30) }, 1)).toEqual([3]);
+    expect(await list({ before: place(2, 10) }, 1)).toEqual([3]);
+    expect(await list({ sort: "oldest", after: place(2, 10) })).toEqual([3, 1]);
+    for (const [selection, expected] of [
+      [{ principal_id: "ann" }, [1, 3]],
+      [{ act: "approve" }, [1, 2]],
+      [{ operator: "refund", intent_type: "Bank.Pay" }, [3]],
+      [{ workflow_id: idOf(2) }, [2]],
+      [{ since: 20, until: 30 }, [3]],
+      [{ text: "straße" }, [1]],
+      [{ text: "work 2" }, [2]],
+      [{ tenant_id: "umbrella" }, []],
+    ] as const) {
+      expect(await list(selection)).toEqual([...expected]);
+      expect(await store.countDecisions({ tenant_id, ...selection })).toEqual(expected.length);
+    }
+    const [newest] = await store.decisions({ tenant_id, limit: 1 });
+    expect([newest?.at, newest?.sequence, newest?.title]).toEqual([new Date(30).toISOString(), 1, "Straße"]);
   });
 }

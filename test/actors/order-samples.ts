@@ -39,7 +39,30 @@ const standing = { ...described, used: { uses: 1, money: 5 } };
 
 const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
 
+const decision = {
+  workflow_id: wf,
+  sequence: 7,
+  at: "2026-01-01T00:00:00.000Z",
+  gate_id: "gate-pay",
+  act: "approve",
+  principal: { type: "user", id: "ann", role: "admin" },
+  closes: true,
+  comment: null,
+  title: "Pay",
+  work: "Order 7",
+  intent_type: "Shop.Order",
+  operator: "Bank.Pay",
+  risk_level: "low",
+  estimated_cost: 0,
+  payload_digest: "d1",
+  requester: null,
+};
+
 export const orderSamples: Readonly<Record<string, Sample>> = {
+  Decision: fields(decision, { act: "maybe" }),
+  DecisionAct: { sample: "edit", wrong: "expire" },
+  DecisionFilter: fields({ mine: true, act: "reject", since: "2026-01-01", limit: 5 }, { sort: "due" }),
+  DecisionPage: fields({ decisions: [decision], next: null }, { next: 5 }),
   ForkOrigin: fields({ workflow_id: wf, sequence: 9, step_id: "publish", reason: "wrong" }, { sequence: 0 }),
   ForkRequest: fields(
     { ...claim, at: "publish", inputs: { text: "b" }, outputs: { draft: 1 }, reason: "wrong" },

@@ -67,6 +67,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   halts: () => [1, who],
   grant: () => [{ ...who, workflow_id: "wf_1", gate_id: "gate-s1", uses: 1 }],
   revokeGrant: () => [{ ...who, grant_id: "grt_1" }],
+  decisions: () => [{}, who],
   grants: () => [{}, who],
   queues: () => [{}, who],
   workflow: () => [id, who, { at: 1 }],

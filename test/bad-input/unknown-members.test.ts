@@ -113,6 +113,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
     },
   ],
   revokeGrant: () => [{ ...who, grant_id: "grt_1" }],
+  decisions: () => [{}, who],
   grants: () => [{}, who],
   queues: () => [{ tenant_id: 1, limit: 1 }, who],
   workflow: () => [id, who, { at: 1 }],

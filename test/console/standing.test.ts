@@ -1,4 +1,5 @@
 /** Lists of a whole tenant in the console: queues, schedules and grants, with the orders on them, by keyboard. */
+import { text } from "node:stream/consumers";
 import { AxeBuilder } from "@axe-core/playwright";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { intent, publishing } from "../gates/story.ts";
@@ -86,4 +87,30 @@ it("shows a grant with its conditions and its use, and revokes it with a reason"
   await card.getByLabel("Reason").press("Enter");
   await page.getByText("Nothing is approved ahead.").waitFor();
   expect(await site.kernel.grants({}, admin)).toMatchObject([]);
+});
+
+it("shows what people decided, finds it by text and person, and saves it for a spreadsheet", async () => {
+  const { page } = visitor;
+  const gate = await site.kernel.gate(first, "gate-publish");
+  const payload = { payload_digest: gate.payload_digest, comment: "not this year" };
+  await site.kernel.decideGate(first, { ...bo, gate_id: gate.gate_id, decision: "reject", payload });
+  await page.getByText("More", { exact: true }).press("Enter");
+  await page.getByRole("link", { name: "Decisions" }).press("Enter");
+  await page.getByText("No decision is like that.").waitFor();
+  await page.getByLabel("Whose").selectOption("Everybody's");
+  const row = page.getByRole("row", { name: /not this year/ });
+  await row.waitFor();
+  expect(await row.textContent()).toMatch(/Rejected.*user bo/);
+  await judge();
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download CSV" }).press("Enter"),
+  ]);
+  expect(file.suggestedFilename()).toBe("decisions.csv");
+  const csv = await text(await file.createReadStream());
+  expect(csv.split("\r\n")).toHaveLength(3);
+  expect(csv).toContain(",bo,");
+  await page.getByLabel("What").selectOption("Approvals");
+  await page.getByText("No decision is like that.").waitFor();
+  expect(new URL(page.url()).hash).toBe("#/decisions?show=all&act=approve");
 });

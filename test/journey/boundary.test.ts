@@ -82,6 +82,7 @@ describe("storage", () => {
       ...(["append", "read", "last", "tail", "position", "dataVersion", "version"] as const),
       ...(["head", "heads", "heartbeat", "claim", "takeUp", "release", "held", "nextDue"] as const),
       ...(["listHeads", "countHeads", "listGates", "countGates", "countSeats", "countHolds", "halts"] as const),
+      ...(["decisions", "countDecisions"] as const),
       ...(["grant", "grants", "grantsFor", "grantingTenants"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
       ...(["waits", "overdueWaits", "events", "findEvent"] as const),

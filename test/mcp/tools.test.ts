@@ -33,6 +33,7 @@ const deciding = [
   "give-grant",
   "revoke-grant",
   "list-grants",
+  "list-decisions",
 ];
 const scheduling = [
   ...["list-queues", "set-queue-limits"],

@@ -81,15 +81,12 @@ function told(store: PostgresLedger, check: () => void = () => undefined): Postg
   };
 }
 
-const tables = (
-  "events streams workflows gates gate_lists grants keys memory documents counters charges " +
-  "sessions notifiers deliveries"
-).split(" ");
-
 const pool = new Pool({ ...connecting, max: 1, allowExitOnIdle: true });
 
-/** The log's own refusals are put aside for it. */
+/** Removes all rows but those that a ledger has from its creation. The log's own refusals are put aside for it. */
 async function empty(schema: string): Promise<void> {
-  const removals = tables.map((table) => `DELETE FROM ${schema}.${table}`);
+  const named = "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('meta', 'owners')";
+  const { rows } = await pool.query<{ readonly tablename: string }>(named, [schema]);
+  const removals = rows.map(({ tablename }) => `DELETE FROM ${schema}.${tablename}`);
   await pool.query(["SET session_replication_role = replica", ...removals].join("; "));
 }

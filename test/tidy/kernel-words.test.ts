@@ -186,6 +186,7 @@ describe("the store", () => {
       "src/ports/grant-index.ts",
       "src/ports/workflow-head.ts",
       "src/ports/gate-page.ts",
+      "src/ports/decision-index.ts",
     ];
     const outside = port
       .flatMap((path) => importsOf(readSource(path)))

@@ -17,6 +17,7 @@ import { mainPlaces, morePlaces, type Place } from "./places.ts";
 import { gateHref, type Route, returnToPlace, route } from "./route.ts";
 import { Budgets } from "./views/budgets.tsx";
 import { Compare } from "./views/compare.tsx";
+import { Decisions } from "./views/decisions.tsx";
 import { Explain } from "./views/explain.tsx";
 import { GateView } from "./views/gate.tsx";
 import { Grants } from "./views/grants.tsx";
@@ -120,6 +121,8 @@ function View({ at }: { readonly at: Route }) {
       return <Queues />;
     case "schedules":
       return <Schedules />;
+    case "decisions":
+      return <Decisions />;
     case "grants":
       return <Grants />;
     case "halts":

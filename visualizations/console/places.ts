@@ -17,6 +17,7 @@ export const morePlaces: readonly Place[] = [
   { href: "#/budgets", name: "Budgets", views: ["budgets"] },
   { href: "#/queues", name: "Queues", views: ["queues"] },
   { href: "#/schedules", name: "Schedules", views: ["schedules"] },
+  { href: "#/decisions", name: "Decisions", views: ["decisions"] },
   { href: "#/grants", name: "Grants", views: ["grants"] },
   { href: "#/halts", name: "Stop work", views: ["halts"] },
   { href: "#/inspect", name: "Inspect", views: ["inspect"] },

@@ -25,6 +25,7 @@ const singles = {
   budgets: "budgets",
   queues: "queues",
   schedules: "schedules",
+  decisions: "decisions",
   grants: "grants",
   halts: "halts",
 } as const;

@@ -32,6 +32,7 @@ import { isWorking } from "../../contract/workflow-state.ts";
 import { titleOf } from "../../contract/workflow-summary.ts";
 import { type AppendIndexes, type Hold, heldByPause, type IndexedCharge } from "../../ports/ledger-store.ts";
 import type { IndexedSchedule } from "../../ports/schedule-index.ts";
+import { decisionsOf } from "./derive-decisions.ts";
 import { headOf, type KnownHead } from "./derive-head.ts";
 import { indexedEntryOf, queueOf } from "./queue-entry.ts";
 
@@ -68,6 +69,8 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
     changes.gates = gates;
     changes.work = { intent_type: record.intent.type, title: titleOf(record.intent) };
   }
+  const decisions = decisionsOf(record, drafts);
+  if (decisions.length > 0) changes.decisions = decisions;
   const keys = gather(drafts, (draft) => keysOf(record, draft));
   if (keys.length > 0) changes.keys = keys;
   const charges = gather(drafts, (draft) => chargesOf(record, draft));

@@ -21,6 +21,8 @@ const syncedMethods = [
   "listGates",
   "countGates",
   "countSeats",
+  "decisions",
+  "countDecisions",
   "countHolds",
   "halts",
   "grants",

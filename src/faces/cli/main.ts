@@ -14,6 +14,7 @@ import { addCompletion } from "./completion.ts";
 import { addCreate } from "./create.ts";
 import { addDecisions, addRestarts } from "./decide.ts";
 import { addDecisionsAtOnce } from "./decide-several.ts";
+import { addHistory } from "./decisions.ts";
 import { addDemo } from "./demo.ts";
 import { addDev } from "./dev.ts";
 import { addDoctor } from "./doctor.ts";
@@ -82,6 +83,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts, addHalts, addGrants];
   const readings = [
+    addHistory,
     addExplanations,
     addItems,
     addStreams,

@@ -37,6 +37,7 @@ import { createReadTurns } from "./read-turns.ts";
 import { addBudgets } from "./routes/budgets.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addConsole } from "./routes/console.ts";
+import { addDecisions } from "./routes/decisions.ts";
 import { addDoctor } from "./routes/doctor.ts";
 import { addDocument } from "./routes/document.ts";
 import { addGrants } from "./routes/grants.ts";
@@ -133,6 +134,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addQueues(edge);
   addSchedules(edge);
   addHalts(edge);
+  addDecisions(edge);
   addGrants(edge);
   addRegistry(edge);
   addStreams(edge);

@@ -6,6 +6,7 @@
  *     that were not asked for.
  */
 import { z } from "zod";
+import { DecisionAct, type DecisionFilter, decisionSorts } from "../../contract/decision.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FieldError } from "../../contract/field-error.ts";
 import type { GrantFilter } from "../../contract/grant-orders.ts";
@@ -90,6 +91,21 @@ export const gateQuery = (most: number) =>
     sort: z.enum(gateSorts).optional().describe("The order: newest or oldest first, or what falls due first."),
     ...pageOf(most, GateCursor),
   } satisfies QueryOf<GateFilter>);
+/** Makes the query of the history of decisions, whose pages hold at most `most` items. */
+export const decisionQuery = (most: number) =>
+  z.object({
+    principal: hostId.optional().describe("The id of who decided."),
+    mine: yes.optional().describe("Those of the caller."),
+    act: DecisionAct.optional(),
+    intent_type: intentType.optional(),
+    operator: z.string().optional().describe("Of gates that asked about it."),
+    workflow_id: WorkflowId.optional(),
+    text: z.string().max(200).optional().describe("In titles of gate or workflow, operator, intent type or id."),
+    since: Instant.optional().describe("Decided at this instant or day, or later."),
+    until: Instant.optional().describe("Decided before this instant or day."),
+    sort: z.enum(decisionSorts).optional().describe("The order: newest (the default) or oldest first."),
+    ...pageOf(most, z.string().max(128)),
+  } satisfies QueryOf<DecisionFilter>);
 /** Makes the query of grants, whose pages hold at most `most` items. */
 export const grantQuery = (most: number) =>
   z.object({

@@ -23,6 +23,7 @@ import type { HttpCaller } from "./http-options.ts";
 import { inNameOf, runCommand, runSubmit, submitInNameOf } from "./kernel-commands.ts";
 import {
   atQuery,
+  decisionQuery,
   eventQuery,
   gateQuery,
   grantQuery,
@@ -32,6 +33,7 @@ import {
   scheduleQuery,
   workflowQuery,
 } from "./read-query.ts";
+import { listDecisions } from "./routes/decisions.ts";
 import { listGrants } from "./routes/grants.ts";
 import { listQueues } from "./routes/queues.ts";
 import { listEvents, listGates, listItems, listWorkflows, requireMayRead } from "./routes/reads.ts";
@@ -116,6 +118,9 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
       workflow_id: workflowId,
     });
   }),
+  [`kernel/${lists.decisions.word}`]: reading((edge, { caller }, params) =>
+    listDecisions(edge, caller, takeParams(decisionQuery(edge.options.limits.maxPage), params)),
+  ),
   [`kernel/${lists.grants.word}`]: reading((edge, { caller }, params) =>
     listGrants(edge, caller, takeParams(grantQuery(edge.options.limits.maxPage), params)),
   ),

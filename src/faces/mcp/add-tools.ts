@@ -20,6 +20,7 @@ import { answersGates, isGranted, type McpContext } from "./mcp-context.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
 import { readQuestionState } from "./question-state.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
+import { listDecisions } from "./tools/decision-tools.ts";
 import { giveGrant, grantTools } from "./tools/grant-tools.ts";
 import { queueTools } from "./tools/queue-tools.ts";
 import { scheduleTools } from "./tools/schedule-tools.ts";
@@ -39,7 +40,7 @@ async function ownTools(context: McpContext): Promise<readonly McpTool[]> {
     ...((await isGranted(context, commandScopes.emit)) ? [] : [emitEvent, readTokenUrl]),
   ]);
   const own = [...workflowTools, ...grantTools].filter((tool) => !withheld.has(tool));
-  return [...own, ...queueTools, ...scheduleTools];
+  return [...own, listDecisions, ...queueTools, ...scheduleTools];
 }
 
 /** Finds a tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */

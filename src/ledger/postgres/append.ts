@@ -287,6 +287,7 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["moveSchedules", plan.movedSchedules],
     ["deleteSchedules", plan.deletedSchedules],
     ["insertScheduleEntries", plan.scheduleEntries],
+    ["insertDecisions", plan.decisions],
     ["bump", plan.counters],
   ];
   const held = plan.holds.map(({ workflow_id }) => workflow_id);

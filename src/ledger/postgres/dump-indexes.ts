@@ -6,6 +6,7 @@
  */
 import type { StoredIndexes } from "../../ports/ledger-store.ts";
 import { gateColumns, parseCell } from "../tables/columns.ts";
+import { decisionColumns } from "../tables/decision-queries.ts";
 import type { Connections } from "./connect.ts";
 import { ledgerFailure } from "./failure.ts";
 import { horizon } from "./position.ts";
@@ -23,6 +24,7 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
       sum(wall_ms) AS wall_ms FROM charges GROUP BY tenant_id, counter`,
   ],
   ["counters", ["tenant_id", "thread_id"], "SELECT tenant_id, thread_id, position FROM counters"],
+  ["decisions", ["workflow_id", "sequence"], `SELECT ${decisionColumns.join(", ")} FROM decisions`],
   ["documents", ["tenant_id", "document_id"], "SELECT tenant_id, document_id, record FROM documents"],
   [
     "gates",

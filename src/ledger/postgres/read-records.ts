@@ -27,6 +27,7 @@ import {
   toListedHead,
   toStoredHalt,
 } from "../tables/columns.ts";
+import { decisionCountQuery, decisionPageQuery, readDecisions } from "../tables/decision-queries.ts";
 import { gateCountQuery, gatePageQuery, seatCountQuery } from "../tables/gate-queries.ts";
 import { headCountQuery, headPageQuery, headQuery, isBackward, type Query } from "../tables/list-queries.ts";
 import { digestOf } from "./append.ts";
@@ -72,6 +73,8 @@ type Records =
   | "listGates"
   | "countGates"
   | "countSeats"
+  | "decisions"
+  | "countDecisions"
   | "countHolds"
   | "halts"
   | "findKey"
@@ -95,6 +98,9 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
         const rows = await rowsOf(on, toStatement(seatCountQuery(selection, limit)));
         return rows as unknown as readonly SeatCount[];
       }),
+    decisions: (page) =>
+      read("decisions", async (on) => readDecisions(page, await rowsOf(on, toStatement(decisionPageQuery(page))))),
+    countDecisions: (selection) => read("countDecisions", (on) => countOf(on, decisionCountQuery(selection))),
     halts: () => read("halts", async (on) => (await rowsOf(on, statement("halts"))).map(toStoredHalt)),
     countHolds: (tenantId) =>
       read("countHolds", async (on) => {

@@ -29,7 +29,17 @@ const Options = z.strictObject({
 /** Names are lower case letters, digits and underscores. */
 export interface PostgresRolesOptions extends Readonly<z.input<typeof Options>> {}
 
-const read = ["events", "streams", "workflows", "gates", "gate_lists", "memory", "documents", "charges"] as const;
+const read = [
+  "events",
+  "streams",
+  "workflows",
+  "gates",
+  "gate_lists",
+  "decisions",
+  "memory",
+  "documents",
+  "charges",
+] as const;
 const ofTenants = [...read, "keys", "counters", "deliveries"] as const;
 
 /**

@@ -12,7 +12,7 @@ import { columnOf, scalar } from "./query.ts";
 import { tables } from "./tables.ts";
 
 /** The version of the schema. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 16;
+export const schemaVersion = 17;
 
 const openers = 0x4353474e;
 

@@ -180,6 +180,11 @@ const texts = {
     WHERE schedules.tenant_id = given.tenant_id AND schedules.name = given.name`,
   deleteSchedules: `DELETE FROM schedules USING ${listOf("tenant_id text, name text")}
     WHERE schedules.tenant_id = given.tenant_id AND schedules.name = given.name`,
+  insertDecisions: insertInto(
+    "decisions",
+    "workflow_id text, sequence bigint, tenant_id text, at float8, principal_id text, act text, intent_type text, " +
+      "operator text, search text, record text",
+  ),
   insertScheduleEntries: insertInto(
     "schedule_entries",
     "tenant_id text, name text, sequence bigint, at float8, record text",

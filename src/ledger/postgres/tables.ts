@@ -255,6 +255,23 @@ export const tables = `
     PRIMARY KEY (tenant_id, name, sequence)
   );
 
+  -- The decisions of people at gates, each by its event; record is the decision without its place.
+  CREATE TABLE decisions (
+    workflow_id ${id} NOT NULL,
+    sequence bigint NOT NULL,
+    tenant_id ${id} NOT NULL,
+    at float8 NOT NULL,
+    principal_id ${id} NOT NULL,
+    act ${id} NOT NULL,
+    intent_type ${id} NOT NULL,
+    operator ${id} NOT NULL,
+    search ${id} NOT NULL,
+    record text NOT NULL,
+    PRIMARY KEY (workflow_id, sequence)
+  );
+  CREATE INDEX decisions_newest ON decisions (tenant_id, at, workflow_id, sequence);
+  CREATE INDEX decisions_of_person ON decisions (tenant_id, principal_id, at, workflow_id, sequence);
+
   -- The changes that a context of this tenant (thread_id '') or thread depends on: the last write's position, and
   -- their number.
   CREATE TABLE counters (

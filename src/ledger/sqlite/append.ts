@@ -99,6 +99,7 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
   for (const row of plan.movedSchedules) statements.moveSchedule.run(...row);
   for (const row of plan.deletedSchedules) statements.deleteSchedule.run(...row);
   for (const row of plan.scheduleEntries) statements.insertScheduleEntry.run(...row);
+  for (const row of plan.decisions) statements.insertDecision.run(...row);
   for (const [tenant, thread, position] of plan.counters) statements.bump.run(tenant, thread, position);
   for (const { payer, counter, amounts } of plan.charges) {
     const { tokens, money, invocations, wall_ms } = addCharge(standing.totalOf(payer, counter), amounts);

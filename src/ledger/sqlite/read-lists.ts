@@ -3,8 +3,10 @@
  *
  * Owns: running them, and the search for a text.
  */
+import type { Decision } from "../../contract/decision.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { type CutGate, listGate } from "../../contract/listed-gate.ts";
+import type { DecisionPageQuery, DecisionSelection } from "../../ports/decision-index.ts";
 import type { GatePageFilter, GateSelection, SeatCount } from "../../ports/gate-page.ts";
 import type {
   HeadFilter,
@@ -17,6 +19,7 @@ import type {
   WorkflowHead,
 } from "../../ports/ledger-store.ts";
 import { type Columns, parseCell, toHead, toListedHead } from "../tables/columns.ts";
+import { decisionCountQuery, decisionPageQuery, readDecisions } from "../tables/decision-queries.ts";
 import { gateCountQuery, gatePageQuery, seatCountQuery } from "../tables/gate-queries.ts";
 import {
   headCountQuery,
@@ -52,6 +55,12 @@ export function listGates(connection: Connection, page: GatePageFilter): readonl
   const gates = all(connection, gatePageQuery(page)).map(({ listed }) => listGate(parseCell<Gate>(listed, "listed")));
   return isBackward(page) ? gates.reverse() : gates;
 }
+
+export const listDecisions = (connection: Connection, page: DecisionPageQuery): readonly Decision[] =>
+  readDecisions(page, all(connection, decisionPageQuery(page)));
+
+export const countDecisions = (connection: Connection, selection: DecisionSelection): number =>
+  countOf(connection, decisionCountQuery(selection));
 
 export const countHeads = (connection: Connection, selection: HeadSelection): number =>
   countOf(connection, headCountQuery(selection));

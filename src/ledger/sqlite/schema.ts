@@ -8,6 +8,7 @@
  * 3.  Ids that a host may give as number or text are kept as JSON text: 1 and "1" are different tenants.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { historyBy } from "../tables/decision-queries.ts";
 import { dueOrder, listedBy } from "../tables/gate-queries.ts";
 import { type FailurePlace, ledgerFailure } from "./failure.ts";
 
@@ -15,7 +16,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 16;
+export const schemaVersion = 17;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -263,6 +264,23 @@ const tables = `
     record TEXT NOT NULL,
     PRIMARY KEY (tenant_id, name, sequence)
   ) STRICT, WITHOUT ROWID;
+
+  -- The decisions of people at gates, each by its event; record is the decision without its place.
+  CREATE TABLE decisions (
+    workflow_id TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    tenant_id TEXT NOT NULL,
+    at REAL NOT NULL,
+    principal_id TEXT NOT NULL,
+    act TEXT NOT NULL,
+    intent_type TEXT NOT NULL,
+    operator TEXT NOT NULL,
+    search TEXT NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (workflow_id, sequence)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX decisions_newest ON decisions (tenant_id, at, workflow_id, sequence, ${historyBy});
+  CREATE INDEX decisions_of_person ON decisions (tenant_id, principal_id, at, workflow_id, sequence);
 
   -- The position of the last write that a context built for this tenant (thread_id '') or thread could notice.
   CREATE TABLE counters (

@@ -7,6 +7,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { gateChanges, gateColumns } from "../tables/columns.ts";
+import { decisionColumns } from "../tables/decision-queries.ts";
 
 // The driver refuses an integer that JavaScript cannot hold. A forged sequence must not keep other rows from a reader.
 const sequences = ["first_sequence", "last_sequence"].map(
@@ -306,6 +307,8 @@ const texts = {
   deleteSchedule: "DELETE FROM schedules WHERE tenant_id = ? AND name = ?",
   insertScheduleEntry: `
     INSERT INTO schedule_entries (tenant_id, name, sequence, at, record) VALUES (?, ?, ?, ?, ?)`,
+  insertDecision: `
+    INSERT INTO decisions (${decisionColumns.join(", ")}) VALUES (${decisionColumns.map(() => "?").join(", ")})`,
   schedulesNamed: `
     SELECT ${schedule} FROM schedules WHERE tenant_id = ? AND name IN (SELECT value FROM json_each(?)) ORDER BY name`,
   schedulesDue: `

@@ -17,7 +17,17 @@ import { Durability } from "./durability.ts";
 import { isUnwritable, ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, heartbeatOwner, releaseLease, takeUp } from "./leases.ts";
 import { markProcess } from "./process-mark.ts";
-import { countGates, countHeads, countSeats, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
+import {
+  countDecisions,
+  countGates,
+  countHeads,
+  countSeats,
+  listDecisions,
+  listGates,
+  listHeads,
+  readHeads,
+  searchHeads,
+} from "./read-lists.ts";
 import { createQueueReads } from "./read-queues.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { createScheduleReads } from "./read-schedules.ts";
@@ -212,6 +222,8 @@ type RecordIndex =
   | "listGates"
   | "countGates"
   | "countSeats"
+  | "decisions"
+  | "countDecisions"
   | "countHolds"
   | "halts"
   | "grants"
@@ -232,6 +244,8 @@ function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
     listGates: (page) => run("listGates", (on) => listGates(on, page)),
     countGates: (selection) => run("countGates", (on) => countGates(on, selection)),
     countSeats: (selection, limit) => run("countSeats", (on) => countSeats(on, selection, limit)),
+    decisions: (page) => run("decisions", (on) => listDecisions(on, page)),
+    countDecisions: (selection) => run("countDecisions", (on) => countDecisions(on, selection)),
     halts: () => run("halts", ({ statements }) => statements.halts.all().map(toStoredHalt)),
     grants: (tenantId, { after = "", limit }) =>
       run("grants", ({ statements }) => statements.grants.all(idText(tenantId), after, limit).map(toGrant)),

@@ -22,6 +22,7 @@ import {
   type StreamHead,
   type Workflow,
 } from "./decide-append.ts";
+import { decisionRow } from "./decision-queries.ts";
 import { type LineReader, PlannedQueues } from "./plan-queues.ts";
 import { PlannedSchedules } from "./plan-schedules.ts";
 
@@ -112,6 +113,8 @@ export interface BatchPlan {
   readonly deletedSchedules: readonly Row[];
   /** tenant_id, name, sequence, at, record */
   readonly scheduleEntries: readonly Row[];
+  /** The columns of `decisionColumns`. */
+  readonly decisions: readonly Row[];
   /** tenant_id, thread_id, position, and the number of changes */
   readonly counters: readonly (readonly [tenant: string, thread: string, position: number, changes: number])[];
 }
@@ -126,25 +129,9 @@ export interface MovedStream {
 type NewWorkflow = Record<(typeof workflowColumns)[number], Cell>;
 
 export const workflowColumns = [
-  "workflow_id",
-  "tenant_id",
-  "thread_id",
-  "principal_id",
-  "intent_id",
-  "intent_type",
-  "correlation_id",
-  "state",
-  "created_at",
-  "updated_at",
-  "due_at",
-  "owner",
-  "epoch",
-  "principal_type",
-  "title",
-  "percent",
-  "schedule",
-  "compensated",
-  "search",
+  ...(["workflow_id", "tenant_id", "thread_id", "principal_id", "intent_id", "intent_type"] as const),
+  ...(["correlation_id", "state", "created_at", "updated_at", "due_at", "owner", "epoch"] as const),
+  ...(["principal_type", "title", "percent", "schedule", "compensated", "search"] as const),
 ] as const;
 
 export const planBatch = (batch: readonly Append[], standing: Standing): BatchPlan =>
@@ -171,6 +158,7 @@ class Planning {
   readonly #memory = new Map<string, BatchPlan["memory"][number]>();
   readonly #documents = new Map<string, BatchPlan["documents"][number]>();
   readonly #schedules = new PlannedSchedules();
+  readonly #decisions: Row[] = [];
   readonly #queues = new PlannedQueues();
   readonly #counters = new Map<string, BatchPlan["counters"][number]>();
   readonly #waits = new Map<string, { readonly place: Row; readonly rest: Row | null }>();
@@ -204,6 +192,7 @@ class Planning {
       memory: sorted(this.#memory),
       documents: sorted(this.#documents),
       counters: sorted(this.#counters),
+      decisions: this.#decisions,
       ...this.#plannedWaits(),
       ...this.#schedules.rows(),
       ...this.#queues.rows(),
@@ -232,6 +221,7 @@ class Planning {
     this.#queues.take(entry, this.#standing.lineOf);
     for (const order of indexes?.limits ?? []) this.#queues.limit(tenant, position, order);
     for (const change of indexes?.schedules ?? []) this.#schedules.take(entry, tenant, change);
+    for (const one of indexes?.decisions ?? []) this.#decisions.push(decisionRow(entry, tenant, one));
     if (workflow !== null && workflow.thread !== null) this.#touch(tenant, workflow.thread, position);
     return { ok: true, position, epoch: claim === undefined ? null : (workflow?.epoch ?? null) };
   }
