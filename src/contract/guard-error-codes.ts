@@ -1,5 +1,5 @@
 /** The rows of the catalogue of error codes that a guard before MCP servers emits. */
-import { busy, external, input, resource } from "./error-row.ts";
+import { busy, external, input, policy, resource } from "./error-row.ts";
 
 export const guardErrorCodes = {
   T0_GUARD_WAITING: resource(
@@ -12,5 +12,8 @@ export const guardErrorCodes = {
   T0_GUARD_UPSTREAM_GONE: external("Start the MCP server behind the guard, or mend its address; then call again.", {
     http: 502,
   }),
+  T0_GUARD_TOOL_CHANGED: policy(
+    "Have a person look at what the server says of this tool now, at the link in the detail, and accept it or not.",
+  ),
   T0_GUARD_SERVER_UNKNOWN: input("Start the guard with the server that this call is for.", { http: 404 }),
 } as const;

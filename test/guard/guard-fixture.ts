@@ -33,7 +33,7 @@ export interface Connecting extends ClientOptions {
 
 export async function openGuard(
   place: UpstreamPlace,
-  options: McpHandlerOptions = {},
+  { strict = false, ...options }: McpHandlerOptions & { readonly strict?: boolean } = {},
   kernelOptions: TestKernelOptions = {},
 ) {
   const guard = createGuard({
@@ -41,6 +41,7 @@ export async function openGuard(
     waitMs: 50_000,
     timeoutSec: 60,
     maxResultChars: 1_000_000,
+    strict,
     consoleUrl: () => "http://127.0.0.1:8790/",
     version: "1",
   });

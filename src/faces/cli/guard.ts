@@ -40,6 +40,7 @@ interface GuardCommand extends CommonOptions, AnswerGates {
   readonly name: string;
   /** The port of the console, for a guard over stdio. */
   readonly port: number;
+  readonly strict: boolean;
   readonly wait: number;
   readonly timeout: number;
   readonly token?: string;
@@ -60,6 +61,7 @@ export function addGuard(program: Command, terminal: Terminal): void {
     .option("--name <name>", "the server's name in policies, gates and the ledger", readName, "server")
     .option("--listen <port>", "serve clients over HTTP at this port of this machine, and not over stdio", readPort)
     .option("--port <port>", "the console's port where clients come over stdio; if it is taken, any", readPort, 8790)
+    .option("--strict", "a person accepts each tool, also one that is seen for the first time", false)
     .option("--wait <seconds>", "how long a call waits for a person before it says that it waits", readLimit, 50)
     .option("--timeout <seconds>", "how long the server may take over one call", readLimit, 300)
     .option("--token <token>", "over HTTP, the bearer token of clients; without it, one is made", readToken)
@@ -104,6 +106,7 @@ async function openGuard(session: Session<GuardCommand>, command: readonly strin
     waitMs: options.wait * 1000,
     timeoutSec: options.timeout,
     maxResultChars: 4_000_000,
+    strict: options.strict,
     consoleUrl: () => console,
     version: readVersion(),
   });

@@ -52,7 +52,7 @@ export function submitCall(
   return guard.calls.begin(async () => (await kernel.submit(asked)).workflow_id, attached);
 }
 
-const threadOf = ({ tenant_id, principal }: Caller, { effect: _, ...asked }: CallInput): string =>
+const threadOf = ({ tenant_id, principal }: Caller, { effect: _1, definition: _2, ...asked }: CallInput): string =>
   `guard:${digest([tenant_id, principal.type, principal.id, asked as unknown as JsonObject])}`;
 
 /** The number of the newest workflows of a thread that are looked at. */

@@ -23,6 +23,8 @@ export const ToolRequest = z.strictObject({
   server: z.string().min(1),
   /** The tool's name at that server. */
   tool: z.string().min(1),
+  /** The digest of the tool's definition, as it was when it was called. */
+  definition: z.string().min(1),
   /** The arguments of the call. */
   arguments: JsonObject,
   /** The answers to questions of the server, and the state that it gave with them. */
@@ -92,6 +94,8 @@ function defineCall(options: CallPackageOptions) {
     input: CallInput,
     operators: callOperators(options),
     outcomes: { [toolResultOutcome]: JsonObject },
+    // A failed call is the client's to repeat.
+    limits: { maxReplans: 0 },
     present: { title: ({ server, tool }) => `${server}: ${tool}` },
     plan: ({ input }) => {
       const { effect, ...params } = input;

@@ -6,7 +6,7 @@
  * 2.  A call whose client is gone is sent over the guard's own connection.
  */
 import type { Transport } from "@modelcontextprotocol/server";
-import type { ScopedCaller } from "../../contract/auth-context.ts";
+import { type ScopedCaller, withoutScopes } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { messageOf, raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -14,13 +14,15 @@ import type { CapabilityDefinition, Kernel } from "../../index.ts";
 import { judgeAnnotations } from "../../packages/operators/mcp/judge-annotations.ts";
 import { readCallFailure } from "../../packages/operators/mcp/mcp-error.ts";
 import { type McpOptions, McpServerOptions, readMcpOptions } from "../mcp/mcp-options.ts";
+import { acceptPackage } from "./accept-package.ts";
 import { callPackages, type SendCall } from "./call-package.ts";
 import { CallsInFlight } from "./calls-in-flight.ts";
 import type { GuardContext, Guarding } from "./guard-context.ts";
 import { type FindTool, serveGuarded } from "./guard-server.ts";
 import { ListedTools } from "./listed-tools.ts";
 import { GuardSession } from "./session.ts";
-import { boundResult, Upstream, type UpstreamPlace } from "./upstream.ts";
+import { type Refused, ToolTrust } from "./trust-tools.ts";
+import { boundResult, requireDefinition, Upstream, type UpstreamPlace } from "./upstream.ts";
 
 export interface GuardOptions {
   /** The servers, by their names. */
@@ -31,6 +33,8 @@ export interface GuardOptions {
   readonly timeoutSec: number;
   /** The limit of the characters of one result, as JSON. */
   readonly maxResultChars: number;
+  /** Whether a person accepts each tool, also one that is seen for the first time. */
+  readonly strict: boolean;
   /** The address of the console. */
   readonly consoleUrl: () => string;
   readonly version: string;
@@ -54,11 +58,11 @@ const guardRef = moduleRef(0, "guard", "create_guard");
 
 /** Creates a guard. Nothing is started before a client connects. */
 export function createGuard(options: GuardOptions): Guard {
-  const { waitMs, timeoutSec, maxResultChars, consoleUrl, version } = options;
+  const { waitMs, timeoutSec, maxResultChars, consoleUrl, version, strict } = options;
   const upstreams = Object.entries(options.upstreams).map(
     ([name, place]) => new Upstream({ name, place, maxResultChars, version }),
   );
-  const guard: Guarding = { calls: new CallsInFlight(), upstreams, waitMs, consoleUrl };
+  const guard: Guarding = { calls: new CallsInFlight(), upstreams, waitMs, consoleUrl, trust: new ToolTrust(strict) };
   const tasks = { areTheirs: false };
   const connect: Guard["connect"] = async (kernel, transport, given) => {
     const { caller, ...resolved } = readMcpOptions(McpServerOptions, kernel, { version, ...given });
@@ -74,7 +78,7 @@ export function createGuard(options: GuardOptions): Guard {
     }
   };
   return {
-    packages: callPackages({ send: sendOver(guard), timeoutSec }),
+    packages: [...callPackages({ send: sendOver(guard), timeoutSec }), acceptPackage],
     connect,
     servesRequests: upstreams.length === 1 && upstreams.every(({ isHttp }) => isHttp),
     close: async () => void (await Promise.allSettled(upstreams.map((one) => one.close()))),
@@ -90,6 +94,7 @@ const sendOver =
       return raise(kernelError("T0_GUARD_SERVER_UNKNOWN", `the guard has no server ${input.server}`, guardRef));
     const attached = await calls.find(context.workflow_id);
     if (attached === null) return upstream.call(input, signal, repeatable);
+    requireDefinition(input, await attached.digestOf(input.tool));
     try {
       return boundResult(await attached.send(input, signal), upstream);
     } catch (thrown) {
@@ -100,20 +105,43 @@ const sendOver =
 function openSession(context: GuardContext, client: Transport, tasks: { areTheirs: boolean }): GuardSession {
   const { upstreams } = context.guard;
   const [upstream] = upstreams as readonly [Upstream];
-  const listed = new ListedTools((params) => session.request("tools/list", params, AbortSignal.timeout(30_000)));
+  const at = { kernel: context.kernel, caller: withoutScopes(context.caller) };
+  const listed = new ListedTools(
+    (params) => session.request("tools/list", params, AbortSignal.timeout(listingMs)),
+    (tools) => context.guard.trust.judge(at, upstream.name, tools),
+  );
   const find: FindTool = async (name) => {
-    const tool = await listed.find(name);
-    const { effect } = judgeAnnotations(tool?.annotations, { effect: "final_write", trustAnnotations: true });
-    return { server: upstream.name, tool: name, effect: effect === "read" ? "read" : "final_write" };
+    const refused = await listed.refusalOf(name);
+    if (refused !== undefined) return refuseTool(context, upstream.name, name, refused);
+    const found = await listed.find(name);
+    if (found === undefined)
+      return raise(
+        kernelError("T0_MCP_TOOL_UNKNOWN", `${upstream.name} lists no tool ${name.slice(0, 128)}`, guardRef),
+      );
+    const { effect } = judgeAnnotations(found.tool.annotations, { effect: "final_write", trustAnnotations: true });
+    const judged = effect === "read" ? ("read" as const) : ("final_write" as const);
+    return { server: upstream.name, tool: name, definition: found.digest, effect: judged };
   };
   const session = new GuardSession({
     client,
     upstream: upstream.open(),
     serve: (transport, own) => serveGuarded({ context, session: own, find }, transport),
-    listTools: async (result) => result,
+    listTools: async (result) => ({ ...result, tools: await listed.filter(result["tools"]) }),
+    digestOf: async (tool) => (await listed.find(tool))?.digest,
     onToolsChanged: () => listed.forget(),
     onError: (error) => context.options.logger?.warn({ error: error.message }, "a guarded connection had an error"),
     tasks,
   });
   return session;
+}
+
+/** The time that a server may take to list its tools. */
+const listingMs = 30_000;
+
+/** Refuses a tool that nobody has accepted. @throws KernelErrorException T0_GUARD_TOOL_CHANGED. */
+function refuseTool({ guard }: GuardContext, server: string, tool: string, { reason, workflow_id }: Refused): never {
+  const link = workflow_id === undefined ? {} : { workflow_id, link: `${guard.consoleUrl()}#/w/${workflow_id}` };
+  const where = "link" in link ? `; a person decides at ${link.link}` : "";
+  const message = `${tool} of ${server} ${reason}${where}`;
+  return raise(kernelError("T0_GUARD_TOOL_CHANGED", message, guardRef, { detail: { server, tool, ...link } }));
 }

@@ -24,7 +24,7 @@ import type { GuardSession } from "./session.ts";
 import { readContinued } from "./upstream-question.ts";
 
 /** Reads a call for its server and tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN, T0_GUARD_TOOL_… */
-export type FindTool = (name: string) => Promise<Pick<GuardedCall, "server" | "tool" | "effect">>;
+export type FindTool = (name: string) => Promise<Pick<GuardedCall, "server" | "tool" | "effect" | "definition">>;
 
 export interface GuardServing {
   readonly context: GuardContext;

@@ -36,6 +36,8 @@ export interface SessionOptions {
   readonly serve: (transport: Transport, session: GuardSession) => () => Promise<void>;
   /** Changes what the server answers to tools/list. */
   readonly listTools: (result: JsonObject) => Promise<JsonObject>;
+  /** Returns the digest of a tool's definition as it is now, by the tool's name at its server. */
+  readonly digestOf: Attached["digestOf"];
   /** Called when the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
   readonly onError: (error: Error) => void;
@@ -106,7 +108,11 @@ export class GuardSession {
 
   /** Returns the connection as the sender of a call: the client's own request, with what policy let pass. */
   attach(request: JSONRPCRequest): Attached {
-    return { isOpen: () => !this.#closed, send: (asked, signal) => this.#send(request, asked, signal) };
+    return {
+      isOpen: () => !this.#closed,
+      digestOf: this.#options.digestOf,
+      send: (asked, signal) => this.#send(request, asked, signal),
+    };
   }
 
   async close(): Promise<void> {
@@ -122,7 +128,8 @@ export class GuardSession {
 
   /** Asks the server something for the guard itself. @throws KernelErrorException if it answers with an error. */
   async request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    const result = await this.#sendAs(this.#ownId(), { method, params }, signal);
+    const sending = this.#sendAs(this.#ownId(), { method, params }, signal);
+    const result = await sending.catch((thrown: Error) => raise(this.#gone(thrown.message)));
     const error = (result["_meta"] as { readonly [errorMeta]?: { readonly message: string } } | undefined)?.[errorMeta];
     return error === undefined ? result : raise(this.#gone(error.message));
   }

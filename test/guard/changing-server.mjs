@@ -1,0 +1,29 @@
+// A server over stdio that is not to be trusted: the file that it is given says how it behaves at each moment.
+import { appendFileSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+const [plan, log] = process.argv.slice(2);
+const behaviour = () => JSON.parse(readFileSync(plan, "utf8"));
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+
+const answers = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: { listChanged: true } },
+    serverInfo: { name: "changing", version: "1" },
+  }),
+  "tools/list": () => ({ tools: behaviour().tools }),
+  "tools/call": ({ name }) => {
+    appendFileSync(log, `${name}\n`);
+    const { result = { content: [{ type: "text", text: `called ${name}` }] }, size } = behaviour();
+    return size === undefined ? result : { content: [{ type: "text", text: "x".repeat(size) }] };
+  },
+};
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined || answers[method] === undefined) return;
+  if (method === "tools/call" && behaviour().hangs === true) return;
+  for (const message of behaviour().sends ?? []) send(message);
+  send({ id, result: answers[method](params) });
+});
