@@ -194,6 +194,14 @@ describe("what shows that a record holds", () => {
     const publish = page.locator(".causes > li").last();
     await publish.getByText("awaiting approval").waitFor();
     await publish.getByText("No call was made.").waitFor();
+    // First the summary, as `explain` has it; the rules and causes of a step stand behind a fold.
+    const { summary } = await site.kernel.explain(id);
+    const region = page.getByRole("region", { name: "What was decided, and by whom" });
+    expect(await region.getByRole("listitem").allTextContents()).toEqual(summary);
+    expect(await page.locator("main h2").first().textContent()).toBe("What was decided, and by whom");
+    expect((await page.locator("main").innerText()).match(/no rule matched/g)).toHaveLength(1);
+    await publish.getByText("The rules and each cause").click();
+    await publish.getByText(/^Rules: needs a person's approval/).waitFor();
     await page.getByRole("button", { name: "Verify the record" }).press("Enter");
     await page
       .getByText(/The record is sound: \d+ rows checked/)

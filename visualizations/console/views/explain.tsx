@@ -1,4 +1,9 @@
-/** Why a run is as it is: what led to each step's effect, and whether the record of it holds. */
+/**
+ * Why a run is as it is: what was decided and by whom, then what led to each step's effect, and whether the record of
+ * it holds.
+ *
+ * 1.  The summary is the explanation's own, as the command line prints it. All that it leaves out stands behind folds.
+ */
 import { useSignal } from "@preact/signals";
 import type { AuditEntry } from "../../../src/contract/audit.ts";
 import type { Explanation, StepExplanation } from "../../../src/contract/explanation.ts";
@@ -30,8 +35,8 @@ export function Explain({ workflow, at }: ExplainProps) {
         <>
           <RunHead run={state} tab="why" />
           {at !== null && <p class="note">As it was at event {at}.</p>}
-          <Proof workflow={workflow} />
           <Show loaded={explained}>{(explanation) => <Causes explanation={explanation} run={state} />}</Show>
+          <Proof workflow={workflow} />
           <Show loaded={audit}>{({ entries }) => <Audit entries={entries} />}</Show>
         </>
       )}
@@ -125,10 +130,20 @@ const phaseIn = ({ steps }: WorkflowState, stepId: string): string | null => {
   return step?.state === "running" ? step.phase : null;
 };
 
-const Causes = ({ explanation: { why, steps }, run }: CausesProps) => (
+const Causes = ({ explanation: { summary, why, steps }, run }: CausesProps) => (
   <>
+    <section class="card" aria-labelledby="summary">
+      <h2 id="summary">What was decided, and by whom</h2>
+      <ul class="summary-lines">
+        {summary.map((line, at) => (
+          <li key={at}>
+            <Line text={line} />
+          </li>
+        ))}
+      </ul>
+    </section>
     <section class="card" aria-labelledby="causes">
-      <h2 id="causes">What led to what</h2>
+      <h2 id="causes">Step by step</h2>
       <ol class="causes">
         {steps.map((step) => (
           <li key={step.step_id}>
@@ -156,41 +171,42 @@ const Cause = ({ step, phase }: { readonly step: StepExplanation; readonly phase
       <strong>
         <Line text={step.name} />
       </strong>{" "}
-      <State state={step.state} phase={phase} /> <code>{step.operator}</code>
-    </p>
-    <ul>
-      <li>
-        Rules: <Line text={step.allowed_by} />
-      </li>
+      <State state={step.state} phase={phase} /> <span class="quiet">{tellCalls(step)}</span>
       {step.approved_by !== null && (
-        <li>
-          Decided by <Line text={step.approved_by} />
-        </li>
+        <>
+          {" "}
+          Decided by <Line text={step.approved_by} />.
+        </>
       )}
-      <li>
-        {step.attempts === 0 ? (
-          "No call was made."
-        ) : (
-          <>
-            {count(step.attempts, "call")}: <Line text={step.effect} />
-          </>
-        )}
-      </li>
-      {step.because.length > 0 && (
+    </p>
+    <details>
+      <summary>
+        The rules and each cause<span class="unseen"> of {step.name}</span>
+      </summary>
+      <ul>
         <li>
-          Because
-          <ul>
-            {step.because.map((line) => (
-              <li key={line}>
-                <Line text={line.replace(`${step.step_id}: `, "")} />
-              </li>
-            ))}
-          </ul>
+          Rules: <Line text={step.allowed_by} />
         </li>
-      )}
-    </ul>
+        <li>
+          Operation: <code>{step.operator}</code>
+          {step.attempts > 0 && (
+            <>
+              , <Line text={step.effect} />
+            </>
+          )}
+        </li>
+        {step.because.map((line, at) => (
+          <li key={at}>
+            <Line text={line.replace(`${step.step_id}: `, "")} />
+          </li>
+        ))}
+      </ul>
+    </details>
   </>
 );
+
+const tellCalls = ({ attempts }: StepExplanation): string =>
+  attempts === 0 ? "No call was made." : attempts === 1 ? "It was called once." : `It was called ${attempts} times.`;
 
 const outcomes: Readonly<Record<AuditEntry["outcome"]["type"], string>> = {
   AutoApproved: "let through by the rules",
