@@ -28,7 +28,12 @@ interface ComplainingPage {
 /** Resources that fail on purpose: a refusal, a server that is away. */
 const expected = /^Failed to load resource: /;
 
-export async function visit(url: string, options: BrowserContextOptions = {}): Promise<Visitor> {
+export interface VisitOptions extends BrowserContextOptions {
+  /** Whether decisions are held before they are sent; not by default, so that no test waits for that. */
+  readonly holds?: boolean;
+}
+
+export async function visit(url: string, { holds = false, ...options }: VisitOptions = {}): Promise<Visitor> {
   const context = await (await connect()).newContext({ viewport: { width: 1280, height: 900 }, ...options });
   context.setDefaultTimeout(25_000);
   const complaints: string[] = [];
@@ -40,6 +45,8 @@ export async function visit(url: string, options: BrowserContextOptions = {}): P
       page.complain(`policy: ${violatedDirective} ${blockedURI} ${sample}`);
     });
   });
+  // A page without an address of its own, such as a sandboxed frame, has no store.
+  if (!holds) await context.addInitScript("try { localStorage.setItem('countersign.undo', 'off') } catch {}");
   context.on("request", (request) => {
     if (new URL(request.url()).origin !== origin) complaints.push(`request: ${request.url()}`);
   });

@@ -34,6 +34,8 @@ interface RequestInput {
   readonly signal?: AbortSignal;
   /** The same for each attempt of one request: it is carried out once. */
   readonly key?: string;
+  /** It is sent even though the page is left. */
+  readonly keepalive?: boolean;
 }
 
 export const kernel = "/v1/kernel";
@@ -50,7 +52,7 @@ for (const name of ["keydown", "pointerdown", "wheel"])
 /** The response as it came; null where there was none. */
 export async function send(
   path: string,
-  { method = "GET", body, signal: stop, key }: RequestInput = {},
+  { method = "GET", body, signal: stop, key, keepalive = false }: RequestInput = {},
 ): Promise<Response | null> {
   const token = method === "GET" || method === "HEAD" ? null : session.peek()?.csrf_token;
   const headers = {
@@ -64,6 +66,7 @@ export async function send(
     headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(stop && { signal: stop }),
+    ...(keepalive && { keepalive }),
   };
   const response = await fetch(path, init).catch(() => null);
   if (response === null) return null;

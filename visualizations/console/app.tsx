@@ -6,9 +6,11 @@
 import { useEffect, useRef } from "preact/hooks";
 import { announcement } from "./announce.ts";
 import { readSession, session, sessionEnd, sessionProblem, signOut } from "./api.ts";
+import { sendHeld } from "./held.ts";
 import { help } from "./keys.ts";
 import { link, openFeed } from "./live.ts";
 import { now } from "./loaded.tsx";
+import { HeldBar } from "./parts/held-bar.tsx";
 import { Heading } from "./parts/page.tsx";
 import { KeyHelp, Palette } from "./parts/palette.tsx";
 import { ProblemNote } from "./parts/problem.tsx";
@@ -50,6 +52,7 @@ export function App() {
         {who === undefined ? <Starting /> : who === null ? <SignIn /> : <SignedIn />}
       </main>
       {who != null && <Foot />}
+      {who != null && <HeldBar />}
       {who != null && <Palette />}
       {who != null && <KeyHelp />}
       <div class="unseen" role="status">
@@ -212,7 +215,7 @@ function Who() {
         {tellPerson(who.principal)} <small>({who.principal.role})</small>
       </span>
       {who.via === "session" && (
-        <button type="button" class="text" onClick={() => void signOut()}>
+        <button type="button" class="text" onClick={() => void sendHeld().then(signOut)}>
           Sign out
         </button>
       )}

@@ -4,6 +4,7 @@
  * 1.  A list is gone through from the item that has the focus, or else from the one that is open.
  */
 import { signal } from "@preact/signals";
+import { undoHeld } from "./held.ts";
 
 const kept = "countersign.shortcuts";
 
@@ -25,6 +26,7 @@ export const shortcutHelp: readonly (readonly [string, string])[] = [
   ["e", "to the changes that one may make first"],
   ["c", "write a comment at a gate"],
   ["m", "look after a gate, or hand it back"],
+  ["z", "undo the decision that is held"],
   ["/", "search"],
   ["?", "these keys"],
   ["i", "inbox"],
@@ -107,6 +109,7 @@ const actions: Readonly<Record<string, () => void>> = {
   d: toDecision,
   e: openEdit,
   c: openComment,
+  z: undoHeld,
   m: () => document.querySelector<HTMLElement>("[data-claim]")?.click(),
   "/": () => document.querySelector<HTMLElement>("input[type=search]")?.focus(),
   "?": () => {

@@ -46,6 +46,8 @@ export interface Unsent {
   readonly author: string;
   readonly message: Message;
   readonly problem: Problem;
+  /** It is held, and about to be sent. */
+  readonly isHeld?: true;
 }
 
 const kept = "countersign.unsent";
@@ -53,16 +55,17 @@ const kept = "countersign.unsent";
 const all = signal<readonly Unsent[]>(readKept());
 
 /** Those of whoever is signed in, oldest first. */
-export const unsent = computed(() => all.value.filter(({ author }) => author === whoAmI()));
+export const unsent = computed(() => all.value.filter(({ author, isHeld }) => author === whoAmI() && isHeld !== true));
 
 /**
  * Sends a message. If nobody took it (no connection, no session, a server or proxy that failed), it is kept; any other
  * answer, also a refusal, ends it.
  */
-export async function sendMessage(message: Message): Promise<Answer<GateResponse>> {
+export async function sendMessage(message: Message, isLeaving = false): Promise<Answer<GateResponse>> {
   const author = whoAmI();
   const { workflow_id, command, body, key } = message;
-  const answer = await ask<GateResponse>(workflowPath(workflow_id, `/${command}`), { method: "POST", body, key });
+  const sent = { method: "POST", body, key, keepalive: isLeaving } as const;
+  const answer = await ask<GateResponse>(workflowPath(workflow_id, `/${command}`), sent);
   settle(author, [[message, answer]]);
   return answer;
 }
@@ -100,6 +103,24 @@ function settle(author: string, sent: readonly (readonly [Message, Answer<GateRe
   keep([...others, ...lost]);
 }
 
+/** Keeps a message that is held before it is sent. Where the page is left meanwhile, it is found as one not sent. */
+export const keepHeld = (message: Message): void =>
+  keep([
+    ...all.peek().filter((old) => !isReplaced(old.message, message)),
+    { author: whoAmI(), message, problem: leftWhileHeld, isHeld: true },
+  ]);
+
+/** Makes a message that was held one that was not sent. */
+export const releaseHeld = (key: string): void =>
+  keep(all.peek().map(({ isHeld, ...one }) => (isHeld && one.message.key !== key ? { ...one, isHeld } : one)));
+
+const leftWhileHeld: Problem = {
+  status: 0,
+  code: "",
+  detail: "The page was left while it could still be undone, and no answer to it has come.",
+  next: null,
+};
+
 export const dismiss = (key: string): void => keep(all.peek().filter(({ message }) => message.key !== key));
 
 /** Returns whether a problem says that the answer was not taken, instead of refused. */
@@ -119,7 +140,7 @@ export function hasArrived({ command, body }: Message, { decision, votes }: Gate
 const isReplaced = (old: Message, by: Message): boolean =>
   old.command === by.command && old.workflow_id === by.workflow_id && old.gate_id === by.gate_id;
 
-const whoAmI = (): string => {
+export const whoAmI = (): string => {
   const me = session.value?.principal;
   return me === undefined ? "" : JSON.stringify([me.type, me.id]);
 };
@@ -132,7 +153,8 @@ function keep(messages: readonly Unsent[]): void {
 
 function readKept(): readonly Unsent[] {
   try {
-    return JSON.parse(sessionStorage.getItem(kept) ?? "[]") as readonly Unsent[];
+    const found = JSON.parse(sessionStorage.getItem(kept) ?? "[]") as readonly Unsent[];
+    return found.map(({ isHeld: _held, ...one }) => one);
   } catch {
     return [];
   }

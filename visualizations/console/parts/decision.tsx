@@ -8,12 +8,14 @@
  */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { Gate } from "../../../src/contract/gate.ts";
+import { useEffect, useRef } from "preact/hooks";
+import type { Gate, GateResponse } from "../../../src/contract/gate.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import { formOfGate } from "../../../src/protocol/form-fields.ts";
 import { announce } from "../announce.ts";
-import { isMe, type Problem } from "../api.ts";
+import { type Answer, isMe, type Problem } from "../api.ts";
 import { decide, type GivenDecision, tellAnswer } from "../decide.ts";
+import { hold, isHeldAt, mayHold, undoneComment } from "../held.ts";
 import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
 import { tellPerson } from "../words.ts";
 import { AnswerForm } from "./answer-form.tsx";
@@ -38,35 +40,55 @@ interface DecisionProps {
   readonly recorded: string | null;
   /** Told after each answer, however it came out. */
   readonly onAnswer: (recorded: string | null) => void;
+  /** Called once an answer is held, before it is sent. */
+  readonly onHeld: (message: Message) => void;
 }
 
 /** Sends what a person says, one answer at a time, and keeps what was wrong with the last one. */
-export function useSay(onAnswer: (recorded: string | null) => void) {
+export function useSay(onAnswer: (recorded: string | null) => void, onHeld?: (message: Message) => void) {
   const isBusy = useSignal(false);
   const problem = useSignal<Problem | null>(null);
+  const isThere = useRef(true);
+  useEffect(
+    () => () => {
+      isThere.current = false;
+    },
+    [],
+  );
+  const end = (answer: Answer<GateResponse>) => {
+    isBusy.value = false;
+    // What was not sent is said by a note of its own, which stays.
+    problem.value = answer.ok || isUnsent(answer.problem) ? null : answer.problem;
+    if (isThere.current) onAnswer(answer.ok ? tellAnswer(answer.value) : null);
+  };
   const say = async (message: Message) => {
     if (isBusy.value) return;
     isBusy.value = true;
     const answer = await sendMessage(message);
-    isBusy.value = false;
-    // What was not sent is said by a note of its own, which stays.
-    problem.value = answer.ok || isUnsent(answer.problem) ? null : answer.problem;
-    const reported = answer.ok ? tellAnswer(answer.value) : null;
-    if (reported !== null) announce(reported);
-    onAnswer(reported);
+    if (answer.ok) announce(tellAnswer(answer.value));
+    end(answer);
   };
-  return { say, isBusy: isBusy.value, problem: problem.value };
+  /** Has a decision sent once the time is over in which it can be undone. */
+  const sayLater = (message: Message) => {
+    problem.value = null;
+    hold(message, end);
+    onHeld?.(message);
+  };
+  return { say, sayLater, isBusy: isBusy.value, problem: problem.value };
 }
 
-export function Decision({ gate, isStale, unseen, recorded, onAnswer }: DecisionProps) {
-  const { say, isBusy, problem } = useSay(onAnswer);
+export function Decision({ gate, isStale, unseen, recorded, onAnswer, onHeld }: DecisionProps) {
+  const { say, sayLater, isBusy: isSending, problem } = useSay(onAnswer, onHeld);
+  const isHeld = isHeldAt(gate);
+  const isBusy = isSending || isHeld;
   const { seat } = gate;
   return (
     <section class="card decision" aria-labelledby="decision">
       <h2 id="decision" tabIndex={-1}>
         Your decision
       </h2>
-      {recorded !== null && problem === null && <p class="note good">{recorded}</p>}
+      {isHeld && <p class="note wait">Your decision is about to be sent; until then it can be undone.</p>}
+      {recorded !== null && problem === null && !isHeld && <p class="note good">{recorded}</p>}
       {problem !== null && <ProblemNote problem={problem} />}
       <UnsentHere gate={gate} isBusy={isBusy} say={say} />
       {seat != null && seat.reason !== null && (
@@ -78,7 +100,14 @@ export function Decision({ gate, isStale, unseen, recorded, onAnswer }: Decision
       {seat?.for != null && <p class="note">You decide in the place of {tellPerson(seat.for)}.</p>}
       <LentSeat gate={gate} isBusy={isBusy} say={say} />
       {seat?.may !== false && (
-        <Answers gate={gate} isHeld={isStale || isBusy} isBusy={isBusy} unseen={unseen} say={say} />
+        <Answers
+          gate={gate}
+          isHeld={isStale || isBusy}
+          isBusy={isBusy}
+          unseen={unseen}
+          say={say}
+          decideNow={(message) => (mayHold(gate) ? sayLater(message) : void say(message))}
+        />
       )}
     </section>
   );
@@ -108,14 +137,16 @@ interface AnswersProps {
   readonly isHeld: boolean;
   readonly isBusy: boolean;
   readonly say: (message: Message) => Promise<void>;
+  /** Sends a decision, or has it held. */
+  readonly decideNow: (message: Message) => void;
 }
 
-function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
-  const comment = useSignal(unsentAt(gate)[0]?.message.body.payload?.comment ?? "");
+function Answers({ gate, isHeld, isBusy, unseen, say, decideNow }: AnswersProps) {
+  const comment = useSignal(unsentAt(gate)[0]?.message.body.payload?.comment ?? undoneComment(gate));
   const unconfirmed = useSignal<GivenDecision | null>(null);
   const send = (recorded: GivenDecision) => {
     unconfirmed.value = null;
-    void say(decide(gate, { comment: comment.value, ...recorded }));
+    decideNow(decide(gate, { comment: comment.value, ...recorded }));
   };
   // An approval with lines that were not shown, or at a gate that asks for care, counts once its author confirms it.
   const needsCare = unseen > 0 || gate.confirm !== undefined;

@@ -8,6 +8,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { GatePage, WorkflowPage } from "../../../src/contract/page.ts";
 import { ask, kernel } from "../api.ts";
+import { holding, switchHolding } from "../held.ts";
 import { inboxHref } from "../inbox-query.ts";
 import { help, palette, shortcutHelp, shortcuts, switchShortcuts } from "../keys.ts";
 import { useSettled } from "../loaded.tsx";
@@ -45,6 +46,11 @@ export const KeyHelp = () =>
       <label>
         <input type="checkbox" checked={shortcuts.value} onChange={(e) => switchShortcuts(e.currentTarget.checked)} />
         {" Single-key shortcuts"}
+      </label>
+      <br />
+      <label>
+        <input type="checkbox" checked={holding.value} onChange={(e) => switchHolding(e.currentTarget.checked)} />
+        {" Hold decisions for some seconds, so that they can be undone"}
       </label>
       <dl class="facts">
         {shortcutHelp.map(([key, does]) => (

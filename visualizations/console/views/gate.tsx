@@ -30,7 +30,7 @@ import { Block, Line } from "../parts/shown.tsx";
 import { ToDecision } from "../parts/to-decision.tsx";
 import { UnsentAnswers } from "../parts/unsent-notes.tsx";
 import { gateHref, runHref } from "../route.ts";
-import { dismiss, hasArrived } from "../unsent.ts";
+import { dismiss, hasArrived, type Message } from "../unsent.ts";
 import { isOpen, spaced, tellAsker, tellDecided, tellEffect, tellPerson } from "../words.ts";
 
 interface GateViewProps {
@@ -38,9 +38,11 @@ interface GateViewProps {
   readonly gate: string;
   /** Called with the gate and what came of it, each time that an answer of the reader was taken. */
   readonly onAnswer?: (gate: Gate, reported: string) => void;
+  /** Called with the gate once an answer of the reader is held that nothing was typed for. */
+  readonly onHeld?: (gate: Gate) => void;
 }
 
-export function GateView({ workflow, gate, onAnswer }: GateViewProps) {
+export function GateView({ workflow, gate, onAnswer, onHeld }: GateViewProps) {
   const loaded = useLoaded<Gate>(workflowPath(workflow, `/gates/${encodeURIComponent(gate)}`));
   useEffect(
     () =>
@@ -53,7 +55,7 @@ export function GateView({ workflow, gate, onAnswer }: GateViewProps) {
     <>
       {loaded.answer.value?.ok !== true && <UnsentAnswers isChosen={(href) => href === gateHref(workflow, gate)} />}
       <Show loaded={loaded}>
-        {(latest) => <ShownGate latest={latest} reload={loaded.reload} onAnswer={onAnswer} />}
+        {(latest) => <ShownGate latest={latest} reload={loaded.reload} onAnswer={onAnswer} onHeld={onHeld} />}
       </Show>
     </>
   );
@@ -83,12 +85,12 @@ const nowOf = ({ votes, seat, consequences, conversation }: Gate) => ({
 });
 const isSame = (a: Gate, b: Gate): boolean => different(a, b).length === 0;
 
-interface ShownGateProps extends Pick<GateViewProps, "onAnswer"> {
+interface ShownGateProps extends Pick<GateViewProps, "onAnswer" | "onHeld"> {
   readonly latest: Gate;
   readonly reload: () => Promise<void>;
 }
 
-function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
+function ShownGate({ latest, reload, onAnswer: tell, onHeld: tellHeld }: ShownGateProps) {
   const shown = useSignal(latest);
   const before = useSignal<Gate | null>(null);
   const recorded = useSignal<string | null>(null);
@@ -107,29 +109,26 @@ function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
       recorded.value = "Your answer did arrive, and counts.";
     }
   }, [latest, recorded]);
+  const showLatest = () => {
+    before.value = shown.value;
+    shown.value = latest;
+  };
   const onAnswer = (reported: string | null) => {
     recorded.value = reported;
     if (reported !== null) tell?.(latest, reported);
     void reload();
   };
+  // What was typed stays on the screen, so that it is there again once it is undone.
+  const onHeld = ({ body: { payload = {} } }: Message) => {
+    const isTyped = ["edit", "answer", "result"].some((name) => name in payload);
+    if (isTyped || tellHeld === undefined) document.getElementById("decision")?.focus();
+    else tellHeld(latest);
+  };
   return (
-    <article>
+    <article data-gate={gateKey(gate)}>
       <Heading title={gate.title} />
       <Lede gate={gate} />
-      {isStale && (
-        <div class="note wait" role="alert">
-          <p>What this gate shows has changed since you opened it. Nothing can be approved until you have seen it.</p>
-          <button
-            type="button"
-            onClick={() => {
-              before.value = shown.value;
-              shown.value = latest;
-            }}
-          >
-            Show what it shows now
-          </button>
-        </div>
-      )}
+      {isStale && <StaleNote show={showLatest} />}
       {isOpen(latest) && latest.seat?.may !== false && <ToDecision />}
       <div class="desk">
         <div class="content">
@@ -147,6 +146,7 @@ function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
             unseen={sumOf(folded)}
             recorded={recorded.value}
             onAnswer={onAnswer}
+            onHeld={onHeld}
           />
         ) : (
           <Decided gate={latest} recorded={recorded.value} wasOpen={wasOpen} onAnswer={onAnswer} />
@@ -155,6 +155,15 @@ function ShownGate({ latest, reload, onAnswer: tell }: ShownGateProps) {
     </article>
   );
 }
+
+const StaleNote = ({ show }: { readonly show: () => void }) => (
+  <div class="note wait" role="alert">
+    <p>What this gate shows has changed since you opened it. Nothing can be approved until you have seen it.</p>
+    <button type="button" onClick={show}>
+      Show what it shows now
+    </button>
+  </div>
+);
 
 const Lede = ({ gate }: { readonly gate: Gate }) => (
   <>

@@ -12,6 +12,7 @@ import type { Gate } from "../../../src/contract/gate.ts";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import { announce } from "../announce.ts";
 import { ask, workflowPath } from "../api.ts";
+import { ended } from "../held.ts";
 import { type InboxQuery, inboxHref, isUnfiltered, readInboxQuery } from "../inbox-query.ts";
 import { whenReached } from "../keys.ts";
 import { gateAfter, gateKey, mostAtOnce, pageSize, readListing, scrolled, useListing } from "../listing.ts";
@@ -306,18 +307,22 @@ function OpenGate({ query }: { readonly query: InboxQuery }) {
         </p>
       </>
     );
-  const onAnswer = (shown: Gate, words: string) => {
-    last.value = { gate: shown, words };
+  const goOn = (shown: Gate) => {
     const next = gateAfter(gateKey(shown));
     focused = next === null ? null : gateKey(next);
     goTo(inboxHref({ ...query, gate: next === null ? "" : gateKey(next) }));
     if (next === null) focusList();
   };
+  const onAnswer = (shown: Gate, words: string) => {
+    // What was held says by itself what came of it.
+    last.value = ended.peek()?.message.gate_id === shown.gate_id ? null : { gate: shown, words };
+    goOn(shown);
+  };
   return (
     <>
       {last.value !== null && gateKey(last.value.gate) !== query.gate && <LastAnswer {...last.value} />}
       <Beside.Provider value={focused === query.gate ? "focus" : "quiet"}>
-        <GateView key={query.gate} workflow={workflow} gate={gate} onAnswer={onAnswer} />
+        <GateView key={query.gate} workflow={workflow} gate={gate} onAnswer={onAnswer} onHeld={goOn} />
       </Beside.Provider>
     </>
   );

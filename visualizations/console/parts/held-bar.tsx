@@ -1,0 +1,41 @@
+/** The decision that is held: what is sent, when, and the buttons that undo it or send it now; then what came of it. */
+import { ended, held, sendHeld, undoHeld } from "../held.ts";
+import { now } from "../loaded.tsx";
+import { gateHref } from "../route.ts";
+import { Line } from "./shown.tsx";
+
+export function HeldBar() {
+  const one = held.value;
+  if (one !== null) {
+    const seconds = Math.max(0, Math.ceil((one.until - now.value) / 1000));
+    return (
+      <section class="held" aria-label="Decision that is held">
+        <p>
+          “{one.message.words}” at <Line text={one.message.title} /> is sent in {seconds} s.
+        </p>
+        <button type="button" onClick={undoHeld}>
+          Undo <kbd>z</kbd>
+        </button>
+        <button type="button" class="text" onClick={() => void sendHeld()}>
+          Send now
+        </button>
+      </section>
+    );
+  }
+  const last = ended.value;
+  if (last === null) return null;
+  const { message, words, isGood } = last;
+  return (
+    <section class={`held ${isGood ? "good" : "bad"}`} aria-label="Last decision">
+      <p>
+        <a href={gateHref(message.workflow_id, message.gate_id)}>
+          <Line text={message.title} />
+        </a>
+        : <Line text={words} />
+      </p>
+      <button type="button" class="text" onClick={() => (ended.value = null)}>
+        Close
+      </button>
+    </section>
+  );
+}
