@@ -10,6 +10,7 @@ import { sendHeld } from "./held.ts";
 import { help } from "./keys.ts";
 import { link, openFeed } from "./live.ts";
 import { now } from "./loaded.tsx";
+import { notifying, switchNotifying, watchNotifications } from "./notify.ts";
 import { HeldBar } from "./parts/held-bar.tsx";
 import { Heading } from "./parts/page.tsx";
 import { KeyHelp, Palette } from "./parts/palette.tsx";
@@ -81,7 +82,7 @@ function Starting() {
 function SignedIn() {
   useEffect(() => {
     returnToPlace();
-    const ends = [openFeed(), watchWaiting()];
+    const ends = [openFeed(), watchWaiting(), watchNotifications()];
     return () => {
       for (const end of ends) end();
     };
@@ -262,6 +263,24 @@ const Foot = () => (
     <button type="button" class="text" onClick={() => (help.value = true)}>
       Keyboard
     </button>
+    <NotifyButton />
     <a href="/guide">Guide</a>
   </footer>
 );
+
+/** The button by which one asks to be notified, where the browser can. */
+function NotifyButton() {
+  const state = notifying.value;
+  if (state === "none") return null;
+  if (state === "denied") return <span class="quiet">This browser blocks notifications</span>;
+  return (
+    <button
+      type="button"
+      class="text"
+      aria-pressed={state === "on"}
+      onClick={() => void switchNotifying(state === "off")}
+    >
+      Notify me
+    </button>
+  );
+}
