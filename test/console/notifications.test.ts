@@ -59,6 +59,7 @@ it("come once the button is pressed: a gate that waits, a mention, and what one 
   await page.evaluate("shown[1].onclick()");
   await page.waitForURL((url) => url.href.endsWith(hashOf(id, "/g/gate-pay").slice(1)));
   await page.reload();
+  await page.locator("h1:focus").waitFor();
   await page.getByRole("button", { name: "Notify me", pressed: true }).press("Enter");
   await page.getByRole("button", { name: "Notify me", pressed: false }).waitFor();
   expect(await page.evaluate("asked")).toBe(0);

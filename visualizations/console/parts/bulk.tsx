@@ -129,8 +129,7 @@ function Sums({ gates, facts }: SumsProps) {
     name: of === gates.length ? label : `${label}, of ${of}`,
     text: tellMoney(amount, currency),
   }));
-  const sums =
-    presented.length > 0 ? presented : sumsOf(facts).map(({ name, value }) => ({ name, text: tellFact(value) }));
+  const sums = presented.length > 0 ? presented : sumsOf(facts).map((sum) => ({ name: sum.name, text: tellFact(sum) }));
   if (sums.length === 0) return null;
   return (
     <dl class="sums">
@@ -198,10 +197,10 @@ function BulkRow({ gate, names, result, isAnswered }: BulkRowProps) {
         <Line text={gate.title} />
       </td>
       {names.map((name) => {
-        const value = facts.find((fact) => fact.name === name)?.value ?? "";
+        const fact = facts.find((one) => one.name === name) ?? { value: "" };
         return (
-          <td key={name} class={typeof value === "number" ? "number" : undefined}>
-            <Line text={tellFact(value)} />
+          <td key={name} class={typeof fact.value === "number" ? "number" : undefined}>
+            <Line text={tellFact(fact)} />
           </td>
         );
       })}

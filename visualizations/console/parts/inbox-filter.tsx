@@ -68,6 +68,7 @@ const choices = [
     [
       ["", "no groups"],
       ["operator", "by operation"],
+      ["asker", "by who asked"],
     ],
   ],
 ] as const satisfies readonly (readonly [keyof InboxQuery, string, Options])[];

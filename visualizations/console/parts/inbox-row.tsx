@@ -68,9 +68,9 @@ export const InboxRow = ({ gate, href, isOpen, isChosen, mayJoin, choose, open }
 /** The facts that the title does not say already. */
 const factsBeside = (gate: ListedGate): readonly string[] =>
   keyFacts(gate)
-    .filter(({ value }) => !gate.title.includes(tellFact(value)) && !gate.title.includes(String(value)))
+    .filter((fact) => !gate.title.includes(tellFact(fact)) && !gate.title.includes(String(fact.value)))
     .slice(0, 2)
-    .map(({ name, value }) => `${name} ${tellFact(value)}`);
+    .map((fact) => `${fact.name} ${tellFact(fact)}`);
 
 /** When the gate falls due or, if it never does, when it was opened; the exact instant is in its title. */
 function When({ gate: { due_at, opened_at } }: Pick<RowProps, "gate">) {

@@ -1,36 +1,43 @@
 /**
- * The facts by which gates of one kind are told apart: the short members of what would run, numbers first.
+ * The facts by which gates of one kind are told apart: the short ones of those that the gate shows, numbers first.
  *
  * Never: leaves out what is decided on; the gate itself shows all of it.
  */
 import type { Gate } from "../../../src/contract/gate.ts";
-import type { Json } from "../../../src/contract/json.ts";
-import { spaced } from "../words.ts";
+import type { PresentedFact } from "../../../src/contract/present.ts";
+import { tellFact as tellPresented } from "../../../src/protocol/present-facts.ts";
 
 export interface KeyFact {
   readonly name: string;
   readonly value: string | number;
+  /** The value as it is shown, if that is more than the value: an amount with its currency. It is never summed. */
+  readonly text?: string;
 }
 
 const maxChars = 60;
+const telling: readonly PresentedFact["format"][] = ["text", "date", "person"];
 
 /** A link, a digest or an id tells a person little. */
 const isTelling = (value: string): boolean =>
   value !== "" && value.length <= maxChars && !/\n|^https?:|^[0-9a-f]{32,}$|^[a-z]{2,4}_[0-9A-Z]{26}$/.test(value);
 
-/** Returns the facts of a gate in the order of its payload, numbers first; none where it is cut or no record. */
-export function keyFacts({ payload, kind }: Pick<Gate, "payload" | "kind">): readonly KeyFact[] {
-  if (kind === "ask" || typeof payload !== "object" || payload === null || Array.isArray(payload)) return [];
-  const facts = Object.entries(payload as Readonly<Record<string, Json>>).flatMap(([name, value]): KeyFact[] =>
-    typeof value === "number" || (typeof value === "string" && isTelling(value)) ? [{ name: spaced(name), value }] : [],
-  );
-  return [...facts.filter(isNumber), ...facts.filter((fact) => !isNumber(fact))];
+/** Returns the facts of a gate in the order in which it shows them, numbers first. */
+export function keyFacts({ payload, facts = [] }: Pick<Gate, "payload" | "facts">): readonly KeyFact[] {
+  const members = typeof payload === "object" && payload !== null ? Object.values(payload) : [];
+  const numbers = new Map(members.flatMap((one) => (typeof one === "number" ? [[String(one), one] as const] : [])));
+  const short = facts.flatMap((fact): KeyFact[] => {
+    const { label: name, format, value } = fact;
+    if (typeof value === "number") return [{ name, value, text: tellPresented(fact) }];
+    if (typeof value !== "string" || !telling.includes(format) || !isTelling(value)) return [];
+    return [{ name, value: numbers.get(value) ?? value }];
+  });
+  return [...short.filter(isNumber), ...short.filter((fact) => !isNumber(fact))];
 }
 
 const isNumber = ({ value }: KeyFact): boolean => typeof value === "number";
 
-export const tellFact = (value: string | number): string =>
-  typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : value;
+export const tellFact = ({ value, text }: Pick<KeyFact, "value" | "text">): string =>
+  text ?? (typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : value);
 
 /** Returns the names that the facts of several gates have, the most frequent first; at most `most`. */
 export function sharedNames(all: readonly (readonly KeyFact[])[], most: number): readonly string[] {
@@ -42,11 +49,12 @@ export function sharedNames(all: readonly (readonly KeyFact[])[], most: number):
     .map(([name]) => name);
 }
 
-/** Returns the sum of each number that all of the gates have, by name. A sum of binary fractions is rounded. */
+/** Returns the sum of each plain number that all gates have, by name. A sum of binary fractions is rounded. */
 export function sumsOf(all: readonly (readonly KeyFact[])[]): readonly KeyFact[] {
   const [first = []] = all;
-  return first.filter(isNumber).flatMap(({ name }) => {
-    const values = all.map((facts) => facts.find((fact) => fact.name === name)?.value);
+  const isPlain = (fact: KeyFact) => isNumber(fact) && fact.text === undefined;
+  return first.filter(isPlain).flatMap(({ name }) => {
+    const values = all.map((facts) => facts.find((fact) => fact.name === name && isPlain(fact))?.value);
     if (!values.every((value) => typeof value === "number")) return [];
     return [{ name, value: Math.round(1e6 * values.reduce((sum, value) => sum + value, 0)) / 1e6 }];
   });

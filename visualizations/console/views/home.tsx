@@ -14,14 +14,13 @@ import { Heading } from "../parts/page.tsx";
 import { Line } from "../parts/shown.tsx";
 import { gateHref, runHref } from "../route.ts";
 import { Meters } from "./budgets.tsx";
-import { runsHref } from "./runs.tsx";
+import { atWork, runsHref } from "./runs.tsx";
 
 const shown = 5;
 const dayMs = 86_400_000;
 /** Returns a day before today, in UTC. */
 const dayOf = (daysAgo: number): string => new Date(now.peek() - daysAgo * dayMs).toISOString().slice(0, 10);
 
-const working = ["accepted", "planned", "running", "cancelling", "compensating"];
 const page = `limit=${shown}&total=true`;
 
 /** Returns the days that the page counts from, today's because it may stay open for long, and what it asks for. */
@@ -32,7 +31,7 @@ function questionsOfToday() {
     begunBefore,
     waiting: `${kernel}/gates?mine=true&snoozed=false&sort=due&${page}`,
     failed: `${kernel}/workflows?state=failed&since=${failedSince}&${page}`,
-    still: `${kernel}/workflows?state=${working.join()}&until=${begunBefore}&sort=oldest&${page}`,
+    still: `${kernel}/workflows?state=${atWork}&until=${begunBefore}&sort=oldest&${page}`,
     queues: `${kernel}/queues?limit=${shown}`,
     budgets: `${kernel}/budgets`,
     halts: `${kernel}/halts`,
@@ -70,7 +69,7 @@ export function Home() {
         </Tile>
         <Tile
           title="At work for more than a day"
-          href={runsHref({ state: "running", until: begunBefore, sort: "oldest" })}
+          href={runsHref({ state: atWork, until: begunBefore, sort: "oldest" })}
           loaded={still}
         >
           {(found) => <RunItems page={found} none="No run stands still." />}

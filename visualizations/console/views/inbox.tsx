@@ -27,7 +27,7 @@ import { Line } from "../parts/shown.tsx";
 import { gateHref, goTo, route } from "../route.ts";
 import { waiting } from "../waiting.ts";
 import { isWide } from "../wide.ts";
-import { count, tellDecided } from "../words.ts";
+import { count, tellAsker, tellDecided } from "../words.ts";
 import { GateView } from "./gate.tsx";
 
 /** What shows something else by now was not chosen. */
@@ -194,11 +194,11 @@ function GateList({ query, gates, total, selection: { picked, choose }, showMore
         </p>
       )}
       <ul class="cards" ref={list}>
-        {inGroups(gates, query.group === "operator").map(({ name, members }) => (
+        {inGroups(gates, groups[query.group]).map(({ name, members }) => (
           <Fragment key={name}>
             {name !== null && (
               <li class="group">
-                <code>{name}</code> <span class="quiet">{members.length}</span>
+                <Line text={name} /> <span class="quiet">{members.length}</span>
               </li>
             )}
             {members.map((gate) => (
@@ -237,10 +237,17 @@ interface Group {
   readonly members: readonly ListedGate[];
 }
 
-function inGroups(gates: readonly ListedGate[], isGrouped: boolean): readonly Group[] {
-  if (!isGrouped) return [{ name: null, members: gates }];
-  const names = [...new Set(gates.map(({ operator }) => operator))].sort();
-  return names.map((name) => ({ name, members: gates.filter(({ operator }) => operator === name) }));
+/** What the gates of a group have in common, by the word of the address. */
+const groups: Readonly<Record<string, (gate: ListedGate) => string>> = {
+  operator: ({ operator }) => operator,
+  asker: tellAsker,
+};
+
+function inGroups(gates: readonly ListedGate[], nameOf: ((gate: ListedGate) => string) | undefined): readonly Group[] {
+  if (nameOf === undefined) return [{ name: null, members: gates }];
+  return [...Map.groupBy(gates, nameOf)]
+    .map(([name, members]) => ({ name, members }))
+    .toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
 const hrefOf = (query: InboxQuery, gate: ListedGate): string =>

@@ -32,7 +32,13 @@ const states = [
   "failed",
   "cancelled",
 ] as const;
-const stateOptions = [["", "Any state"] as const, ...states.map((state) => [state, tellState(state)] as const)];
+/** The states of runs that are at work, as a filter names them. */
+export const atWork = "accepted,planned,running,cancelling,compensating";
+const stateOptions = [
+  ["", "Any state"] as const,
+  [atWork, "at work"] as const,
+  ...states.map((state) => [state, tellState(state)] as const),
+];
 const sortOptions = [
   ["", "Newest first"],
   ["oldest", "Oldest first"],
