@@ -124,10 +124,10 @@ describe("what is read aloud", () => {
     }
     expect(order).toEqual([
       "the whole run",
-      "draft",
       "Look after it",
       "Comment or ask",
       "Assign, snooze or watch",
+      "draft",
       "Exactly this will run",
       "Particulars",
       "",

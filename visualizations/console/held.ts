@@ -29,6 +29,8 @@ interface Ended {
   readonly message: Message;
   readonly words: string;
   readonly isGood: boolean;
+  /** The instant at which it was known, epoch ms. */
+  readonly at: number;
 }
 
 export const held = signal<Held | null>(null);
@@ -80,7 +82,7 @@ export async function sendHeld(isLeaving = false): Promise<void> {
   // What was not sent is said by a note of its own, which stays.
   if (answer.ok || !isUnsent(answer.problem)) {
     const words = answer.ok ? tellAnswer(answer.value) : answer.problem.detail;
-    ended.value = { message, words, isGood: answer.ok };
+    ended.value = { message, words, isGood: answer.ok, at: now.peek() };
     announce(words);
   }
   settled(answer);

@@ -31,7 +31,7 @@ const ownCards: readonly GateSectionId[] = [
 
 interface GateContentProps {
   readonly gate: Gate;
-  /** What people say beside it: it stands above the exact payload and the particulars. */
+  /** What people say beside it: it stands above what is not needed for each decision. */
   readonly children?: ComponentChildren;
 }
 
@@ -50,9 +50,9 @@ export function GateContent({ gate, children }: GateContentProps) {
         </section>
       )}
       {gate.doubt === undefined && <Reasons gate={gate} />}
+      {children}
       <GateContext gate={gate} />
       {sections.map((section) => section.id === "who" && <Seats key="who" gate={gate} section={section} />)}
-      {children}
       <ExactPayload gate={gate} title={exactlyOf(gate)} text={payloadText(gate.payload)} />
       <Particulars gate={gate} sections={sections.filter(({ id }) => !ownCards.includes(id))} />
     </>

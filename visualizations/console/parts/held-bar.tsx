@@ -4,6 +4,9 @@ import { now } from "../loaded.tsx";
 import { gateHref } from "../route.ts";
 import { Line } from "./shown.tsx";
 
+/** How long good ends are shown; any other stays until it is closed. */
+const shownMs = 10_000;
+
 export function HeldBar() {
   const one = held.value;
   if (one !== null) {
@@ -23,7 +26,7 @@ export function HeldBar() {
     );
   }
   const last = ended.value;
-  if (last === null) return null;
+  if (last === null || (last.isGood && now.value - last.at > shownMs)) return null;
   const { message, words, isGood } = last;
   return (
     <section class={`held ${isGood ? "good" : "bad"}`} aria-label="Last decision">
