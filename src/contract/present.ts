@@ -8,9 +8,12 @@
 import { z } from "zod";
 import { cutText, cutToLine } from "./cut-text.ts";
 import { isPlainObject } from "./json.ts";
+import { writeMail } from "./mail-text.ts";
 
 /** A way in which a fact is shown. */
-export type FactFormat = "text" | "money" | "date" | "person" | "link" | "list" | "markdown" | "image";
+export type FactFormat =
+  | ("text" | "money" | "date" | "person" | "link" | "list")
+  | ("markdown" | "image" | "mail" | "pdf");
 export const factFormats = [
   "text",
   "money",
@@ -20,6 +23,8 @@ export const factFormats = [
   "list",
   "markdown",
   "image",
+  "mail",
+  "pdf",
 ] as const satisfies readonly FactFormat[];
 
 /** A code of ISO 4217, such as `EUR`. */
@@ -38,7 +43,10 @@ export const PresentedFact = z.object({
   about: z.string().optional(),
   /** The way in which the value is shown. */
   format: z.enum(factFormats),
-  /** The value: a number of `money`, texts of `list`, a `data:` URL of `image`, a text of every other format. */
+  /**
+   * The value: a number of `money`, texts of `list`, a `data:` URL of `image`; of `pdf` such
+   * a URL or an address; the header lines of a `mail`, an empty line and its body; a text of every other format.
+   */
   value: z.union([z.string(), z.number(), z.array(z.string())]),
   /** The currency of `money`. */
   currency: z.string().optional(),
@@ -117,6 +125,16 @@ function readValue(label: string, format: FactFormat, value: unknown): Pick<Pres
       if (url.length <= maxImage) return { format, value: url };
       return { format: "text", value: `an image of ${url.length} characters, which is too large to be shown here` };
     }
+    case "pdf": {
+      const url = textOf(label, value);
+      if (!/^(data:application\/pdf;base64,|https?:\/\/)/.test(url))
+        throw new TypeError(`${label}: a PDF is its address, or a data: URL in base64`);
+      if (!url.startsWith("data:")) return { format, value: cutText(url, most.text) };
+      if (url.length <= maxImage) return { format, value: url };
+      return { format: "text", value: `a PDF of ${url.length} characters, which is too large to be shown here` };
+    }
+    case "mail":
+      return { format, value: cutText(writeMail(label, value), most.markdown) };
     case "text":
     case "date":
     case "link":
@@ -144,9 +162,11 @@ function textOf(label: string, value: unknown): string {
   throw new TypeError(`${label}: the value is no text`);
 }
 
-/** Returns the facts of a list: at most `max` of them, with short texts and without images and markdown. */
+const longFormats: readonly FactFormat[] = ["image", "markdown", "mail", "pdf"];
+
+/** Returns the facts of a list: at most `max` of them, with short texts, and without pages, images, mails and PDFs. */
 export function cutFacts(facts: readonly PresentedFact[], max: number): readonly PresentedFact[] {
-  const short = facts.filter(({ format }) => format !== "image" && format !== "markdown").slice(0, max);
+  const short = facts.filter(({ format }) => !longFormats.includes(format)).slice(0, max);
   return short.map((fact) => ({ ...fact, value: cutValue(fact.value) }));
 }
 

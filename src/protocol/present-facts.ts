@@ -83,10 +83,13 @@ export function labelOf(name: string): string {
   return words === "" ? name : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
+/** The words for a file where it cannot be shown. */
+const fileNames: Readonly<Record<string, string>> = { image: "an image", pdf: "a PDF" };
+
 /** Returns the value of a fact as a text: `61,000.00 EUR`; lists with commas. */
 export function tellFact({ format, value, currency }: Pick<PresentedFact, "format" | "value" | "currency">): string {
   if (Array.isArray(value)) return value.join(", ");
-  if (typeof value === "string") return format === "image" ? "an image" : value;
+  if (typeof value === "string") return value.startsWith("data:") ? (fileNames[format] ?? value) : value;
   return tellMoney(value, currency);
 }
 

@@ -71,6 +71,33 @@ describe("a gate that several people decide", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("shows a mail in a frame that runs no script and loads nothing, and its exact text on request", async () => {
+    const html = "<p>Thanks<script>parent.document.title = 'run'</script><img src='https://a.org/x.png'></p>";
+    const mail = { from: "shop@a.org", to: "ann@a.org", subject: "Your order", html };
+    const present = { facts: [{ label: "Mail", value: () => mail, format: "mail" as const }] };
+    const pay = counted("Mail.Send", { effect: "write_draft", present });
+    const steps = [step("pay", pay, { name: "Send it", gate: { reason: "two of three" } })];
+    await using site = await openSite({ kernel: { capabilities: [story([pay], steps)] } });
+    const id = await begin(site);
+    await using visitor = await site.enter(bo);
+    const { page, complaints } = visitor;
+    const refused: unknown[] = [];
+    page.on("requestfailed", (request) => void refused.push([request.url(), request.failure()?.errorText]));
+    await page.goto(site.url + hashOf(id, "/g/gate-pay"));
+    await page.frameLocator("iframe[title=Mail]").getByText("Thanks").waitFor();
+    expect(await page.locator("iframe").getAttribute("sandbox")).toBe("");
+    expect(await page.locator(".mail dd").allTextContents()).toEqual(["shop@a.org", "ann@a.org", "Your order"]);
+    await page.getByRole("button", { name: "Show the exact text" }).press("Enter");
+    await page.locator(".mail pre").getByText("parent.document.title").waitFor();
+    expect(await page.title()).not.toBe("run");
+    // The browser says what it has kept from being loaded and from running.
+    expect(refused).toEqual([["https://a.org/x.png", "csp"]]);
+    const others = complaints.filter(
+      (one) => !/sandboxed|Content Security Policy|^request: https:\/\/a\.org/.test(one),
+    );
+    expect([others, complaints.some((one) => one.includes("Blocked script execution"))]).toEqual([[], true]);
+  });
+
   it("says that an answer is one vote, and waits no longer for who gave it", async () => {
     await using site = await openSite({ kernel: { capabilities: [paying()] } });
     const id = await begin(site);

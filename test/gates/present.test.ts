@@ -6,6 +6,7 @@ import { maxFacts } from "../../src/contract/present.ts";
 import { defineOperator, type OperatorOptions } from "../../src/define/define-operator.ts";
 import { nameRun } from "../../src/protocol/name-run.ts";
 import { sumFacts, tellFact } from "../../src/protocol/present-facts.ts";
+import { readMail } from "../../src/protocol/read-mail.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { counted, decide, eventsOf, gateOf, intent, payloads, refusalOf, step, story } from "./story.ts";
 
@@ -104,6 +105,29 @@ describe("what an operator presents", () => {
     expect([title.length, summary.length, all.length]).toEqual([200, 500, maxFacts]);
     expect(JSON.stringify(all).length).toBeLessThan(maxFacts * 2_200);
     expect(all[0]?.value).toBe("an image of 100022 characters, which is too large to be shown here");
+  });
+
+  it("writes a mail as its headers and its body, of which no subject makes another header", async () => {
+    const mail = (value: object) => ({ label: "Mail", value: () => value, format: "mail" }) as const;
+    const subject = "Your order\nBcc: everybody@a.org\n\nA body";
+    const good = mail({ from: "shop@a.org", to: ["ann@a.org", "bo@a.org"], subject, html: "<p>Thanks</p>" });
+    const pdf = { label: "Bill", value: () => "https://a.org/bill.pdf", format: "pdf" } as const;
+    for (const [given, shown] of [
+      [{ facts: [good, pdf] }, "Bill: https://a.org/bill.pdf"],
+      [{ facts: [mail({ subject, text: "x" })] }, "a mail has no text"],
+      [{ facts: [mail({ subject, body: "x", html: "y" })] }, "a mail has one text"],
+      [{ facts: [{ ...pdf, value: () => "file:///etc/passwd" }] }, "a PDF is its address"],
+    ] as const) {
+      await using t = await createTestKernel({ capabilities: [paying(given)] });
+      const gate = await gateOf(t, (await t.run(intent)).workflow_id, gateId);
+      expect(`${gate.preview} ${facts(gate).join("; ")}`).toContain(shown);
+      if (given.facts[0] !== good) continue;
+      const { headers, body, isHtml } = readMail(String(gate.facts?.[0]?.value));
+      expect(headers.map(({ name }) => name)).toEqual(["From", "To", "Subject"]);
+      expect([headers[1]?.value, body, isHtml]).toEqual(["ann@a.org, bo@a.org", "<p>Thanks</p>", true]);
+      const [listed] = await t.kernel.gates({}, testCaller);
+      expect(listed?.facts?.some(({ format }) => format === "mail")).toBe(false);
+    }
   });
 
   it("is refused when it is defined, if a part is unknown or does not fit", () => {

@@ -9,6 +9,7 @@ import type { PresentedFact } from "../../../src/contract/present.ts";
 import { type HiddenField, listOtherFields } from "../../../src/protocol/hidden-fields.ts";
 import { labelOf, tellFact } from "../../../src/protocol/present-facts.ts";
 import { FoldedLines } from "./folded.ts";
+import { Mail } from "./mail.tsx";
 import { Markdown } from "./markdown.tsx";
 import { Fact, Facts } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
@@ -83,8 +84,15 @@ function FactValue({ fact }: { readonly fact: PresentedFact }) {
       </strong>
     );
   if (format === "markdown") return <Markdown text={value} />;
+  if (format === "mail") return <Mail text={value} label={fact.label} />;
+  if (format === "pdf" && value.startsWith("data:"))
+    return (
+      <a class="button" href={value} download={`${fact.label}.pdf`}>
+        Save the PDF
+      </a>
+    );
   if (format === "image") return <img class="shown" src={value} alt={fact.label} />;
-  if (format === "link" && /^https?:\/\//.test(value))
+  if ((format === "link" || format === "pdf") && /^https?:\/\//.test(value))
     return (
       <a href={value} target="_blank" rel="noopener noreferrer">
         <Line text={value} />

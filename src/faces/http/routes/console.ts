@@ -21,6 +21,8 @@ export const consolePolicy = [
   "style-src 'self'",
   "connect-src 'self'",
   "img-src 'self' data:",
+  // The frame of a mail: it inherits this policy, and is sandboxed.
+  "frame-src blob:",
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",
