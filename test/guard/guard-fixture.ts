@@ -26,18 +26,20 @@ export const program = (name: string, ...args: readonly string[]): UpstreamPlace
   env: {},
 });
 
+const isPlace = (place: object): place is UpstreamPlace => "command" in place || "url" in place;
+
 export interface Connecting extends ClientOptions {
   readonly as?: string;
   readonly person?: (asked: ElicitRequest["params"]) => ElicitResult | Promise<ElicitResult>;
 }
 
 export async function openGuard(
-  place: UpstreamPlace,
+  place: UpstreamPlace | Readonly<Record<string, UpstreamPlace>>,
   { strict = false, ...options }: McpHandlerOptions & { readonly strict?: boolean } = {},
   kernelOptions: TestKernelOptions = {},
 ) {
   const guard = createGuard({
-    upstreams: { files: place },
+    upstreams: isPlace(place) ? { files: place } : place,
     waitMs: 50_000,
     timeoutSec: 60,
     maxResultChars: 1_000_000,

@@ -179,3 +179,30 @@ it("lets nobody else's same call find a gate, nor anybody fetch another one's ta
   const fetched = other.request({ method: "tasks/get", params: { taskId: task.taskId } } as never, anything);
   await expect(fetched).rejects.toMatchObject({ data: { kernel: { code: "T4_WORKFLOW_NOT_FOUND" } } });
 });
+
+it("stands before several servers, whose names are prefixes, so that none takes another one's tool", async () => {
+  const path = folder();
+  const servers = { files: program("server-filesystem", path), all: program("server-everything", "stdio") };
+  await using g = await openGuard(servers, {}, { policies: [allowing()] });
+  const client = await g.connect({ capabilities: { roots: {}, sampling: {} } });
+  client.setRequestHandler("roots/list", () => ({ roots: [{ uri: `file://${path}`, name: "work" }] }));
+  client.setRequestHandler("sampling/createMessage", () => ({
+    model: "m",
+    role: "assistant",
+    content: { type: "text", text: "a sampled answer" },
+  }));
+  const { tools } = await client.listTools();
+  const names = tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["files__read_text_file", "all__echo"]));
+  expect(textOf(await call(client, "files__read_text_file", { path: join(path, "a.txt") }))).toBe("hello");
+  expect(textOf(await call(client, "all__echo", { message: "hi" }))).toContain("hi");
+  const asked = await call(client, "all__trigger-sampling-request", { prompt: "hello", maxTokens: 5 });
+  expect(textOf(asked)).toContain("a sampled answer");
+  expect((await client.listPrompts()).prompts.every(({ name }) => name.startsWith("all__"))).toBe(true);
+  const [resource] = (await client.listResources()).resources;
+  expect((await client.readResource({ uri: resource?.uri ?? "" })).contents.length).toBeGreaterThan(0);
+  await client.setLoggingLevel("debug");
+  expect((await call(client, "echo", { message: "hi" })).structuredContent).toMatchObject({
+    error: { code: "T0_MCP_TOOL_UNKNOWN" },
+  });
+});

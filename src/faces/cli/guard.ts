@@ -8,6 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type Command, InvalidArgumentError } from "commander";
+import { z } from "zod";
 import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import type { Logger } from "../../index.ts";
@@ -22,6 +23,7 @@ import {
   addCommonOptions,
   type CommonOptions,
   collect,
+  readJson,
   readLimit,
   readPort,
   requireKnownRole,
@@ -36,6 +38,8 @@ interface GuardCommand extends CommonOptions, AnswerGates {
   /** The port for clients over HTTP; absent: one client over stdio. */
   readonly listen?: number;
   readonly upstream?: string;
+  /** The file that names several servers, as configurations of clients do. */
+  readonly servers?: Upstreams;
   readonly header: readonly string[];
   readonly name: string;
   /** The port of the console, for a guard over stdio. */
@@ -59,6 +63,7 @@ export function addGuard(program: Command, terminal: Terminal): void {
       [],
     )
     .option("--name <name>", "the server's name in policies, gates and the ledger", readName, "server")
+    .option("--servers <file>", "several servers: a file with mcpServers, as clients of MCP have it", readServers)
     .option("--listen <port>", "serve clients over HTTP at this port of this machine, and not over stdio", readPort)
     .option("--port <port>", "the console's port where clients come over stdio; if it is taken, any", readPort, 8790)
     .option("--strict", "a person accepts each tool, also one that is seen for the first time", false)
@@ -79,13 +84,55 @@ function readName(value: string): string {
   throw new InvalidArgumentError("It has letters, digits, - and _, at most 64.");
 }
 
-/** Returns where the server is. @throws UsageError unless exactly one is named. */
-function placeOf({ upstream, header }: GuardCommand, [command, ...args]: readonly string[]): UpstreamPlace {
-  if ((upstream === undefined) === (command === undefined))
-    throw new UsageError("name one server: a command after --, or --upstream with its address");
-  if (upstream !== undefined) return { url: upstream, headers: Object.fromEntries(header.map(readHeader)) };
-  const env = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return { command: command as string, args, env: Object.fromEntries(env) };
+/** Returns the servers by name. @throws UsageError unless they are named in exactly one way. */
+function readUpstreams(options: GuardCommand, [command, ...args]: readonly string[]): Upstreams {
+  const { upstream, header, servers, name } = options;
+  if ([upstream, servers, command].filter((given) => given !== undefined).length !== 1)
+    throw new UsageError("name the server: a command after --, --upstream with its address, or --servers with a file");
+  if (servers !== undefined) return servers;
+  if (upstream !== undefined) return { [name]: { url: upstream, headers: Object.fromEntries(header.map(readHeader)) } };
+  return { [name]: { command: command as string, args, env: environment() } };
+}
+
+/** Returns the environment of servers that the guard starts: its own, as a client would have given it. */
+const environment = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+
+const ServerName = z
+  .string()
+  .regex(/^[A-Za-z0-9](?:_?[A-Za-z0-9-])*$/, "letters, digits and -, single _")
+  .max(64);
+const Servers = z.strictObject({
+  mcpServers: z.record(
+    ServerName,
+    z.union([
+      z.strictObject({
+        type: z.literal("stdio").optional(),
+        command: z.string().min(1),
+        args: z.array(z.string()).default([]),
+        env: z.record(z.string(), z.string()).default({}),
+      }),
+      z.strictObject({
+        type: z.literal("http").optional(),
+        url: z.url({ protocol: /^https?$/ }),
+        headers: z.record(z.string(), z.string()).default({}),
+      }),
+    ]),
+  ),
+});
+
+/** Reads a file of servers. @throws InvalidArgumentError if it cannot be read, or is not of that form. */
+function readServers(path: string): Upstreams {
+  const read = Servers.safeParse(readJson(`@${path}`));
+  if (!read.success) throw new InvalidArgumentError(z.prettifyError(read.error));
+  const servers = Object.entries(read.data.mcpServers);
+  if (servers.length === 0) throw new InvalidArgumentError("It names no server.");
+  return Object.fromEntries(
+    servers.map(([name, server]) => [
+      name,
+      "url" in server ? server : { ...server, env: { ...environment(), ...server.env } },
+    ]),
+  );
 }
 
 function readHeader(header: string): readonly [string, string] {
@@ -96,13 +143,13 @@ function readHeader(header: string): readonly [string, string] {
 
 async function openGuard(session: Session<GuardCommand>, command: readonly string[]): Promise<void> {
   const { options } = session;
-  const place = placeOf(options, command);
+  const upstreams = readUpstreams(options, command);
   await requireKnownRole(options);
   await loadAllPeers("countersign guard", [import("../http/entry.ts"), import("../mcp/entry.ts")]);
   const { createGuard } = await import("../guard/create-guard.ts");
   let console = "";
   const guard = createGuard({
-    upstreams: { [options.name]: place },
+    upstreams,
     waitMs: options.wait * 1000,
     timeoutSec: options.timeout,
     maxResultChars: 4_000_000,
@@ -131,6 +178,8 @@ interface Guarded {
   readonly guard: Guard;
   readonly onListening: (url: string) => void;
 }
+
+type Upstreams = Readonly<Record<string, UpstreamPlace>>;
 
 interface Faces {
   readonly ended: Promise<unknown>;

@@ -12,7 +12,7 @@ export interface Attached {
   /** Whether the connection is still there. */
   readonly isOpen: () => boolean;
   /** Returns the digest of the tool's definition as the server lists it now; undefined if it lists none. */
-  readonly digestOf: (tool: string) => Promise<string | undefined>;
+  readonly digestOf: (server: string, tool: string) => Promise<string | undefined>;
   /** Sends the call and resolves with its result, or with its error in the form of one. */
   readonly send: (asked: ToolRequest, signal: AbortSignal) => Promise<JsonObject>;
 }

@@ -5,7 +5,7 @@
  * 1.  Each client has a connection of its own to the server, so that state, roots and questions are that client's.
  * 2.  A call whose client is gone is sent over the guard's own connection.
  */
-import type { Transport } from "@modelcontextprotocol/server";
+import type { Tool, Transport } from "@modelcontextprotocol/server";
 import { type ScopedCaller, withoutScopes } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { messageOf, raise } from "../../contract/kernel-error.ts";
@@ -19,8 +19,10 @@ import { callPackages, type SendCall } from "./call-package.ts";
 import { CallsInFlight } from "./calls-in-flight.ts";
 import type { GuardContext, Guarding } from "./guard-context.ts";
 import { type FindTool, serveGuarded } from "./guard-server.ts";
+import { JoinedUpstreams } from "./joined-upstreams.ts";
 import { ListedTools } from "./listed-tools.ts";
 import { GuardSession } from "./session.ts";
+import { splitName } from "./split-name.ts";
 import { type Refused, ToolTrust } from "./trust-tools.ts";
 import { boundResult, requireDefinition, Upstream, type UpstreamPlace } from "./upstream.ts";
 
@@ -94,7 +96,7 @@ const sendOver =
       return raise(kernelError("T0_GUARD_SERVER_UNKNOWN", `the guard has no server ${input.server}`, guardRef));
     const attached = await calls.find(context.workflow_id);
     if (attached === null) return upstream.call(input, signal, repeatable);
-    requireDefinition(input, await attached.digestOf(input.tool));
+    requireDefinition(input, await attached.digestOf(input.server, input.tool));
     try {
       return boundResult(await attached.send(input, signal), upstream);
     } catch (thrown) {
@@ -104,35 +106,63 @@ const sendOver =
 
 function openSession(context: GuardContext, client: Transport, tasks: { areTheirs: boolean }): GuardSession {
   const { upstreams } = context.guard;
-  const [upstream] = upstreams as readonly [Upstream];
-  const at = { kernel: context.kernel, caller: withoutScopes(context.caller) };
   const listed = new ListedTools(
     (params) => session.request("tools/list", params, AbortSignal.timeout(listingMs)),
-    (tools) => context.guard.trust.judge(at, upstream.name, tools),
+    (tools) => judgeAll(context, tools),
   );
-  const find: FindTool = async (name) => {
-    const refused = await listed.refusalOf(name);
-    if (refused !== undefined) return refuseTool(context, upstream.name, name, refused);
-    const found = await listed.find(name);
-    if (found === undefined)
-      return raise(
-        kernelError("T0_MCP_TOOL_UNKNOWN", `${upstream.name} lists no tool ${name.slice(0, 128)}`, guardRef),
-      );
-    const { effect } = judgeAnnotations(found.tool.annotations, { effect: "final_write", trustAnnotations: true });
-    const judged = effect === "read" ? ("read" as const) : ("final_write" as const);
-    return { server: upstream.name, tool: name, definition: found.digest, effect: judged };
-  };
   const session = new GuardSession({
     client,
-    upstream: upstream.open(),
-    serve: (transport, own) => serveGuarded({ context, session: own, find }, transport),
+    upstream: openUpstreams(upstreams),
+    serve: (transport, own) => {
+      const find: FindTool = (name) => findTool(context, listed, name);
+      return serveGuarded({ context, session: own, find }, transport);
+    },
     listTools: async (result) => ({ ...result, tools: await listed.filter(result["tools"]) }),
-    digestOf: async (tool) => (await listed.find(tool))?.digest,
+    digestOf: async (server, tool) => (await listed.find(nameFor(upstreams, server, tool)))?.digest,
     onToolsChanged: () => listed.forget(),
     onError: (error) => context.options.logger?.warn({ error: error.message }, "a guarded connection had an error"),
     tasks,
   });
   return session;
+}
+
+function openUpstreams(upstreams: readonly Upstream[]): Transport {
+  const [only, ...others] = upstreams;
+  if (only !== undefined && others.length === 0) return only.open();
+  return new JoinedUpstreams(upstreams.map((one) => ({ name: one.name, transport: one.open() })));
+}
+
+/** Returns the name that clients know a tool by: one server's tools keep their own. */
+const nameFor = (upstreams: readonly Upstream[], server: string, tool: string): string =>
+  upstreams.length === 1 ? tool : `${server}__${tool}`;
+
+/** Returns the server and the tool's name there. */
+const placeOf = (upstreams: readonly Upstream[], called: string): readonly [server: string, tool: string] =>
+  upstreams.length === 1 ? [upstreams[0]?.name ?? "", called] : splitName(called);
+
+/** Judges the tools of each server by itself. Returns those that may not be used, by the names that clients know. */
+async function judgeAll(context: GuardContext, tools: readonly Tool[]): Promise<ReadonlyMap<string, Refused>> {
+  const { upstreams, trust } = context.guard;
+  const at = { kernel: context.kernel, caller: withoutScopes(context.caller) };
+  const refused = new Map<string, Refused>();
+  const ofServers = Map.groupBy(tools, ({ name }) => placeOf(upstreams, name)[0]);
+  for (const [server, some] of ofServers) {
+    const own = some.map((tool) => ({ ...tool, name: placeOf(upstreams, tool.name)[1] }));
+    for (const [tool, why] of await trust.judge(at, server, own)) refused.set(nameFor(upstreams, server, tool), why);
+  }
+  return refused;
+}
+
+/** Finds the tool of a call. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN, T0_GUARD_TOOL_CHANGED. */
+async function findTool(context: GuardContext, listed: ListedTools, name: string): ReturnType<FindTool> {
+  const [server, tool] = placeOf(context.guard.upstreams, name);
+  const refused = await listed.refusalOf(name);
+  if (refused !== undefined) return refuseTool(context, server, tool, refused);
+  const found = await listed.find(name);
+  if (found === undefined)
+    return raise(kernelError("T0_MCP_TOOL_UNKNOWN", `no server lists a tool ${name.slice(0, 128)}`, guardRef));
+  const { effect } = judgeAnnotations(found.tool.annotations, { effect: "final_write", trustAnnotations: true });
+  return { server, tool, definition: found.digest, effect: effect === "read" ? "read" : "final_write" };
 }
 
 /** The time that a server may take to list its tools. */

@@ -30,3 +30,22 @@ export function mergeGreeting(method: string, greeting: JsonObject): JsonObject 
       : { extensions: { ...extensionsOf(capabilities), [tasksExtension]: {} } };
   return { ...greeting, capabilities: { ...capabilities, ...added } };
 }
+
+/** Joins the greetings of several servers: what one of them can, the connection can; tasks stay the guard's. */
+export function joinGreetings(greetings: readonly JsonObject[]): JsonObject {
+  const capabilities: Record<string, unknown> = {};
+  for (const greeting of greetings)
+    for (const [name, value] of Object.entries(capabilitiesOf(greeting)))
+      if (name !== "tasks" && name !== "extensions")
+        capabilities[name] = { ...(capabilities[name] as JsonObject | undefined), ...(value as JsonObject) };
+  const versions = greetings.map((one) => String(one["protocolVersion"])).sort();
+  const instructions = greetings.flatMap((one) =>
+    typeof one["instructions"] === "string" ? [one["instructions"]] : [],
+  );
+  return {
+    protocolVersion: versions[0],
+    capabilities,
+    serverInfo: { name: "countersign-guard", version: "1" },
+    ...(instructions.length > 0 && { instructions: instructions.join("\n\n") }),
+  };
+}
