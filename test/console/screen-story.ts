@@ -120,6 +120,10 @@ export async function openOffice(): Promise<Office> {
     await t.kernel.decideGate(paid, { ...who, decision: "approve", payload: { comment: "as ordered" } });
   await t.rest(paid);
   await t.kernel.decideGate(waiting, { ...bo, decision: "approve", payload: { edit: { amount_eur: 2_017 } } });
+  const question = { text: "Is this the amount without tax?", asks: true };
+  await t.kernel.noteGate(waiting, { ...bo, gate_id: "gate-pay", comment: question, assign: { id: "ann" } });
+  const answer = { text: "Yes: the tax is paid with the next invoice.", mentions: [{ id: "bo" }] };
+  await t.kernel.noteGate(waiting, { ...cy, gate_id: "gate-pay", comment: answer });
   const begun = { intent_type: "Trip.Plan", inputs: { to: "Rome" } };
   const { workflow_id: undone } = await t.kernel.submit({
     ...ann,

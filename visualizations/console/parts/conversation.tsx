@@ -80,8 +80,10 @@ interface ThreadProps {
   readonly entries: readonly Entry[];
 }
 
-const isRequester = ({ requesters = [] }: Gate, by: PrincipalRef): boolean =>
-  requesters.some(({ type, id }) => type === by.type && id === by.id);
+const isSame = (a: PrincipalRef, b: PrincipalRef): boolean => a.type === b.type && a.id === b.id;
+/** Who edits a payload counts as asking for it, and is not named so here. */
+const isRequester = ({ requesters = [], edits = [] }: Gate, by: PrincipalRef): boolean =>
+  requesters.some((one) => isSame(one, by)) && !edits.some((edit) => isSame(edit.by, by));
 
 /** Newest last. */
 const Thread = ({ gate, entries }: ThreadProps) =>

@@ -52,6 +52,7 @@ export const InboxRow = ({ gate, href, isOpen, isChosen, mayJoin, choose, open }
       <Line text={[...factsBeside(gate), tellAsker(gate), tellWhy(gate)].filter((part) => part !== "").join(" · ")} />
     </p>
     <Standing gate={gate} />
+    <Notes gate={gate} />
     {gate.edits?.map((edit) => (
       <p key={edit.at + tellPerson(edit.by)} class="item-edit">
         <EditedBy edit={edit} />
@@ -97,25 +98,25 @@ function Standing({ gate }: Pick<RowProps, "gate">) {
   if (!checked) return <p class="item-state problem">not checked</p>;
   const tally = quorum === null ? "" : `${countApprovals(gate)} of ${quorum.approvals}`;
   const mine = seat?.voted === undefined ? "" : seat.voted === "approve" ? "you approved" : "you rejected";
-  const words = [mine, tally, stage === undefined ? "" : `stage ${stage}`, ...tellNotes(gate)];
-  const shown = words.filter((part) => part !== "").join("; ");
-  return shown === "" ? null : (
-    <p class="item-state">
-      <Line text={shown} />
-    </p>
-  );
+  const words = [mine, tally, stage === undefined ? "" : `stage ${stage}`].filter((part) => part !== "").join("; ");
+  return words === "" ? null : <p class="item-state">{words}</p>;
 }
 
 /** Who looks after the gate, until when the reader has snoozed it, and how much is written there. */
-function tellNotes({ conversation, truncated }: ListedGate): readonly string[] {
+function Notes({ gate: { conversation, truncated } }: Pick<RowProps, "gate">) {
   const { assigned_to = null, snoozed = [], comments = [] } = conversation ?? {};
   const own = snoozed.find(({ by, until }) => isMe(by) && Date.parse(until) > now.value);
-  const more = truncated && comments.length === mostListed ? "+" : "";
-  return [
-    assigned_to === null ? "" : isMe(assigned_to) ? "yours to look after" : `${tellPerson(assigned_to)} looks after it`,
+  const isMore = truncated && comments.length === mostListed;
+  const words = [
+    assigned_to === null ? "" : isMe(assigned_to) ? "You look after it" : `${tellPerson(assigned_to)} looks after it`,
     own === undefined ? "" : `snoozed until ${tellMoment(own.until)}`,
-    comments.length === 0 ? "" : more === "" ? count(comments.length, "comment") : `${comments.length}+ comments`,
-  ];
+    comments.length === 0 ? "" : isMore ? `${mostListed}+ comments` : count(comments.length, "comment"),
+  ].filter((part) => part !== "");
+  return words.length === 0 ? null : (
+    <p class="item-notes">
+      <Line text={words.join(" · ")} />
+    </p>
+  );
 }
 
 /** The number of comments that a list keeps of a gate. */

@@ -7,6 +7,7 @@ import type { HaltStanding } from "../../../src/contract/halt.ts";
 import type { GatePage, WorkflowPage } from "../../../src/contract/page.ts";
 import type { QueuePage } from "../../../src/contract/queue-page.ts";
 import { kernel } from "../api.ts";
+import { inboxHref } from "../inbox-query.ts";
 import { followFeed } from "../live.ts";
 import { type Loaded, now, Show, useLoaded, useSettled } from "../loaded.tsx";
 import { Ago, Due } from "../parts/marks.tsx";
@@ -30,6 +31,7 @@ function questionsOfToday() {
     failedSince,
     begunBefore,
     waiting: `${kernel}/gates?mine=true&snoozed=false&sort=due&${page}`,
+    assigned: `${kernel}/gates?assigned=me&snoozed=false&sort=due&${page}`,
     failed: `${kernel}/workflows?state=failed&since=${failedSince}&${page}`,
     still: `${kernel}/workflows?state=${atWork}&until=${begunBefore}&sort=oldest&${page}`,
     queues: `${kernel}/queues?limit=${shown}`,
@@ -41,12 +43,13 @@ function questionsOfToday() {
 export function Home() {
   const { failedSince, begunBefore, ...paths } = questionsOfToday();
   const waiting = useLoaded<GatePage>(paths.waiting);
+  const assigned = useLoaded<GatePage>(paths.assigned);
   const failed = useLoaded<WorkflowPage>(paths.failed);
   const still = useLoaded<WorkflowPage>(paths.still);
   const queues = useLoaded<QueuePage>(paths.queues);
   const budgets = useLoaded<{ readonly budgets: readonly BudgetStanding[] }>(paths.budgets);
   const halts = useLoaded<{ readonly halts: readonly HaltStanding[] }>(paths.halts);
-  const all: readonly Pick<Loaded<unknown>, "reload">[] = [waiting, failed, still, queues, budgets, halts];
+  const all: readonly Pick<Loaded<unknown>, "reload">[] = [waiting, assigned, failed, still, queues, budgets, halts];
   const reload = useSettled(() => void Promise.all(all.map((one) => one.reload())), 2000);
   useEffect(() => followFeed(reload), [reload]);
   return (
@@ -54,15 +57,10 @@ export function Home() {
       <Heading title="Home" />
       <div class="home">
         <Tile title="Waiting for you" href="#/" loaded={waiting}>
-          {({ gates, total = 0 }) => (
-            <Few n={total} none="Nothing waits for you.">
-              {gates.map(({ workflow_id, gate_id, title, due_at, opened_at }) => (
-                <Item key={workflow_id + gate_id} href={gateHref(workflow_id, gate_id)} title={title}>
-                  {due_at === null ? <Ago at={opened_at} /> : <Due at={due_at} />}
-                </Item>
-              ))}
-            </Few>
-          )}
+          {(found) => <GateItems page={found} none="Nothing waits for you." />}
+        </Tile>
+        <Tile title="Yours to look after" href={inboxHref({ show: "assigned" })} loaded={assigned}>
+          {(found) => <GateItems page={found} none="You look after no gate." />}
         </Tile>
         <Tile title="Failed in the last week" href={runsHref({ state: "failed", since: failedSince })} loaded={failed}>
           {(found) => <RunItems page={found} none="Nothing has failed." />}
@@ -160,6 +158,16 @@ const QueueItems = ({ page: { queues, next } }: { readonly page: QueuePage }) =>
     {queues.map(({ name, key, running, concurrency, waiting }) => (
       <Item key={JSON.stringify([name, key])} href="#/queues" title={key === "" ? name : `${name}, ${key}`}>
         {running} of {concurrency} at work, {waiting} waiting
+      </Item>
+    ))}
+  </Few>
+);
+
+const GateItems = ({ page: { gates, total = 0 }, none }: { readonly page: GatePage; readonly none: string }) => (
+  <Few n={total} none={none}>
+    {gates.map(({ workflow_id, gate_id, title, due_at, opened_at }) => (
+      <Item key={workflow_id + gate_id} href={gateHref(workflow_id, gate_id)} title={title}>
+        {due_at === null ? <Ago at={opened_at} /> : <Due at={due_at} />}
       </Item>
     ))}
   </Few>
