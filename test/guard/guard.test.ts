@@ -3,29 +3,19 @@ import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
+import { createMcpHandler } from "../../src/faces/mcp/index.ts";
 import { definePolicySet } from "../../src/index.ts";
+import { createTestKernel, testCaller } from "../../src/testing/index.ts";
+import { fixtures } from "../mcp/conformance-kernel.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
+import { allowing } from "./allowing.ts";
 import { call, openGuard, program, textOf } from "./guard-fixture.ts";
 
 const anything = z.looseObject({});
 interface Tasked {
   readonly task: { readonly taskId: string };
 }
-
-const allowing = (when: object = {}) =>
-  definePolicySet({
-    version: "1",
-    rules: [
-      {
-        name: "writes",
-        stages: ["action"],
-        lifts: "default.final_write",
-        when: { operators: ["Guard.Write"], ...when },
-        decision: "ALLOW",
-        reason: "the owner of the folder lets it",
-      },
-    ],
-  });
 
 function folder(): string {
   const made = makeTempFolder();
@@ -205,4 +195,21 @@ it("stands before several servers, whose names are prefixes, so that none takes 
   expect((await call(client, "echo", { message: "hi" })).structuredContent).toMatchObject({
     error: { code: "T0_MCP_TOOL_UNKNOWN" },
   });
+});
+
+it("serves clients of 2026-07-28 without a session where one server is behind, over HTTP", async () => {
+  const upstream = await createTestKernel({ capabilities: fixtures });
+  const face = createMcpHandler(upstream.kernel);
+  const app = createHttpApp(upstream.kernel, { authenticate: () => testCaller, mounts: { "/mcp": face.handle } });
+  const server = await serveHttp(app, { port: 0 });
+  {
+    await using g = await openGuard({ url: `${server.url}/mcp` }, {}, { policies: [allowing()] });
+    const client = await g.connect({ versionNegotiation: { mode: { pin: "2026-07-28" } } });
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("test_simple_text");
+    expect(textOf(await call(client, "test_simple_text"))).toContain("This is a simple text response");
+    expect(g.handler.vitals()).toEqual({ sessions: 0, streams: 0 });
+  }
+  await face.close();
+  await server.close();
+  await upstream[Symbol.asyncDispose]();
 });

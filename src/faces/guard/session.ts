@@ -22,6 +22,7 @@ import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { type KernelError, raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
+import { errorOf } from "../mcp/mcp-error.ts";
 import type { ToolRequest } from "./call-package.ts";
 import type { Attached } from "./calls-in-flight.ts";
 import { mergeGreeting, offersTasks } from "./greeting.ts";
@@ -71,6 +72,8 @@ export class GuardSession {
   /** Requests of the guard's own server to the client, by the id that the client sees. */
   readonly #questions = new Map<RequestId, RequestId>();
   #count = 0;
+  /** The envelope of the client's latest request, which requests since 2026-07-28 have. */
+  #envelope: JsonObject = {};
   #closed = false;
   #closeInner: () => Promise<void> = async () => undefined;
   onclose?: () => void;
@@ -83,11 +86,11 @@ export class GuardSession {
   /** Connects both sides. @throws Error if the server cannot be reached. */
   async start(): Promise<void> {
     const { client, upstream } = this.#options;
-    upstream.onmessage = (message) => void this.#fromUpstream(message as JSONRPCMessage);
+    upstream.onmessage = (message) => this.#attend(this.#fromUpstream(message as JSONRPCMessage));
     upstream.onclose = () => void this.close();
     upstream.onerror = this.#options.onError;
-    this.#inner.onmessage = (message) => void this.#fromInner(message as JSONRPCMessage);
-    client.onmessage = (message) => void this.#fromClient(message as JSONRPCMessage);
+    this.#inner.onmessage = (message) => this.#attend(this.#fromInner(message as JSONRPCMessage));
+    client.onmessage = (message) => this.#attend(this.#fromClient(message as JSONRPCMessage));
     client.onclose = () => void this.close();
     client.onerror = this.#options.onError;
     this.#closeInner = this.#options.serve(this.#innerEnd, this);
@@ -128,7 +131,8 @@ export class GuardSession {
 
   /** Asks the server something for the guard itself. @throws KernelErrorException if it answers with an error. */
   async request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    const sending = this.#sendAs(this.#ownId(), { method, params }, signal);
+    const asked = { ...params, ...(Object.keys(this.#envelope).length > 0 && { _meta: this.#envelope }) };
+    const sending = this.#sendAs(this.#ownId(), { method, params: asked }, signal);
     const result = await sending.catch((thrown: Error) => raise(this.#gone(thrown.message)));
     const error = (result["_meta"] as { readonly [errorMeta]?: { readonly message: string } } | undefined)?.[errorMeta];
     return error === undefined ? result : raise(this.#gone(error.message));
@@ -164,10 +168,16 @@ export class GuardSession {
     }
   }
 
+  /** Reports the failure of one message, which ends nothing else. */
+  #attend(work: Promise<unknown>): void {
+    work.catch((thrown: unknown) => this.#options.onError(thrown as Error));
+  }
+
   async #fromClient(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCRequest(message)) {
       if (String(message.id).startsWith(ownPrefix)) return this.#answer(this.#options.client, message.id, refuseId());
       this.#asked.set(message.id, message);
+      this.#envelope = envelopeOf(message);
       return this.#isOurs(message.method) ? this.#inner.send(withoutContinued(message)) : this.#toUpstream(message);
     }
     if (isJSONRPCNotification(message)) {
@@ -202,7 +212,13 @@ export class GuardSession {
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
     // An answer to nothing that was asked, or to what was cancelled, is of use to nobody.
-    if (asked !== undefined) await this.#toClient(await this.#readAnswer(asked, message as ResponseMessage), id);
+    if (asked === undefined) return;
+    const answered = await this.#readAnswer(asked, message as ResponseMessage).catch((thrown: unknown) => ({
+      jsonrpc: "2.0" as const,
+      id,
+      error: errorToJsonrpcError(errorOf(thrown, undefined)),
+    }));
+    await this.#toClient(answered, id);
   }
 
   async #fromInner(message: JSONRPCMessage): Promise<void> {
@@ -287,3 +303,11 @@ const greetingId = `${ownPrefix}initialize`;
 
 const refuseId = (): KernelError =>
   kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `an id that begins with ${ownPrefix} is the guard's own`, sessionRef);
+
+const envelopePrefix = "io.modelcontextprotocol/";
+
+/** Returns the members of a request's `_meta` that say who asks, in which revision, with which abilities. */
+function envelopeOf({ params }: JSONRPCRequest): JsonObject {
+  const { progressToken: _, ...meta } = (params?._meta ?? {}) as JsonObject;
+  return Object.fromEntries(Object.entries(meta).filter(([name]) => name.startsWith(envelopePrefix)));
+}
