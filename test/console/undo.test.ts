@@ -98,3 +98,28 @@ it("is undone with its comment kept, counts once, and is never held where the ga
   expect(pay.calls).toHaveLength(5);
   expect(complaints).toEqual([]);
 });
+
+it("is found as an answer that was not sent where the page is left and nothing arrives", async () => {
+  await using site = await openSite({ kernel: { capabilities: [paying] } });
+  const id = await begin(site);
+  await using visitor = await site.enter(bo, { holds: true });
+  const { page, context, complaints } = visitor;
+  // What is sent as the page is left does not arrive.
+  await context.addInitScript(`
+    const send = window.fetch;
+    window.fetch = (path, init) => (init?.keepalive ? Promise.reject(new TypeError("away")) : send(path, init));
+  `);
+  await page.reload();
+  const { approve, open, bar } = pageOf(page, site.url + hashOf(id));
+  await open("first");
+  await page.getByLabel(/^Comment/).fill("as ordered");
+  await approve();
+  await bar.waitFor();
+  await page.reload();
+  await page.getByText("“Approve”, with the comment “as ordered”").waitFor();
+  expect((await site.kernel.gate(id, "gate-first")).status).toBe("open");
+  await page.getByRole("button", { name: "Send it again" }).press("Enter");
+  await page.getByRole("heading", { name: "Approved. The work goes on." }).waitFor();
+  expect((await site.kernel.gate(id, "gate-first")).decision).toMatchObject({ comment: "as ordered" });
+  expect(complaints).toEqual([]);
+});
