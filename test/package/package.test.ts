@@ -26,7 +26,7 @@ const folder = join(app, "node_modules", "countersign");
  * children, undoing, queues, stages, addresses of waits, messages and grants raised them from 1,600,000 and 6,000,000.
  */
 const maxPackedBytes = 2_300_000;
-const maxUnpackedBytes = 8_800_000;
+const maxUnpackedBytes = 9_000_000;
 
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly types: string; readonly default?: string } | string>>;
