@@ -61,7 +61,7 @@ const decision = {
 export const orderSamples: Readonly<Record<string, Sample>> = {
   Decision: fields(decision, { act: "maybe" }),
   DecisionAct: { sample: "edit", wrong: "expire" },
-  DecisionFilter: fields({ mine: true, act: "reject", since: "2026-01-01", limit: 5 }, { sort: "due" }),
+  DecisionFilter: fields({ mine: true, act: "reject", since: "2026-01-01", limit: 5, total: false }, { sort: "due" }),
   DecisionPage: fields({ decisions: [decision], next: null }, { next: 5 }),
   ForkOrigin: fields({ workflow_id: wf, sequence: 9, step_id: "publish", reason: "wrong" }, { sequence: 0 }),
   ForkRequest: fields(
