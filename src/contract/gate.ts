@@ -119,7 +119,7 @@ export const Gate = z.object({
    * and the values that the edits left.
    */
   title: z.string(),
-  /** The planned name of the step, if `title` is another: presented by the operator, or changed by edits. */
+  /** The planned name of the step, where the operator presents `title`, or edits changed it. */
   planned_title: z.string().optional(),
   /** One line that says what the call is, as its operator presents it. */
   summary: z.string().optional(),

@@ -130,19 +130,24 @@ const denialFacts = ({ denied }: Gate): readonly GateFact[] =>
 const each = (name: string, texts: readonly string[]): readonly GateFact[] => texts.map((text) => fact(name, text));
 const listed = (names: readonly string[]): readonly string[] => (names.length === 0 ? [] : [names.join(", ")]);
 
-function editFacts({ edits = [], planned_title }: Gate): readonly GateFact[] {
+/** Returns the planned name of an edited gate, if it is another than its title. */
+const otherName = ({ edits = [], title, planned_title = title }: Gate): readonly string[] =>
+  edits.length === 0 || planned_title === title ? [] : [planned_title];
+
+function editFacts(gate: Gate): readonly GateFact[] {
+  const { edits = [] } = gate;
   const changes = edits.flatMap((edit) => [
     fact("edited", describeEditor(edit)),
     ...each("from, to", edit.changes.map(describeChange)),
     ...each("edited", describeComment(edit)),
   ]);
-  return [...changes, ...each("planned as", edits.length === 0 || planned_title === undefined ? [] : [planned_title])];
+  return [...changes, ...each("planned as", otherName(gate))];
 }
 
 function editText(gate: Gate): string | null {
   const lines = describeEdits(gate);
   if (lines.length === 0) return null;
-  const named = gate.planned_title === undefined ? [] : [`The plan named it: ${showLine(gate.planned_title)}`];
+  const named = otherName(gate).map((name) => `The plan named it: ${showLine(name)}`);
   return [...lines, ...named].join("\n");
 }
 

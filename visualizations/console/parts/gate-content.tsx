@@ -152,7 +152,7 @@ const InDoubt = ({ gate: { operator }, doubt: { called_at, error } }: InDoubtPro
 const asked = { policy: "a rule", plan: "the plan", operator: "the operation itself", recovery: "recovery" } as const;
 
 /** What a colleague changed comes before all that they changed. */
-const Edits = ({ gate: { edits = [], planned_title } }: { readonly gate: Gate }) =>
+const Edits = ({ gate: { edits = [], title, planned_title = title } }: { readonly gate: Gate }) =>
   edits.length === 0 ? null : (
     <section class="card note wait" aria-labelledby="edited">
       <h2 id="edited">{edits.length === 1 ? "This was edited" : `This was edited ${edits.length} times`}</h2>
@@ -173,7 +173,7 @@ const Edits = ({ gate: { edits = [], planned_title } }: { readonly gate: Gate })
           ))}
         </div>
       ))}
-      {planned_title !== undefined && (
+      {planned_title !== title && (
         <p class="quiet">
           The plan named it “<Line text={planned_title} />” before that.
         </p>

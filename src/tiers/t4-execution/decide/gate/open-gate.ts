@@ -85,8 +85,8 @@ export function describeGate(
 function presentedOf(step: PlanStep, presented: PresentedCall | null) {
   if (presented === null) return { named: {}, note: "" };
   if ("problem" in presented) return { named: {}, note: `\n\n(no facts: ${presented.problem})` };
-  const { title = step.name, summary, facts } = presented;
-  const planned = title === step.name ? {} : { title, planned_title: step.name };
+  const { title, summary, facts } = presented;
+  const planned = title === undefined ? {} : { title, planned_title: step.name };
   return {
     named: { ...planned, ...(summary !== undefined && { summary }), ...(facts.length > 0 && { facts }) },
     note: "",
