@@ -7,6 +7,13 @@ import { Line } from "./shown.tsx";
 /** How long good ends are shown; any other stays until it is closed. */
 const shownMs = 10_000;
 
+/** Does what a button of the bar says, which then is gone: the focus goes to the heading of what is open. */
+function leaveBar(act: () => void): void {
+  act();
+  const heading = document.querySelector<HTMLElement>("#detail h1") ?? document.querySelector<HTMLElement>("h1");
+  heading?.focus();
+}
+
 export function HeldBar() {
   const one = held.value;
   if (one !== null) {
@@ -19,7 +26,7 @@ export function HeldBar() {
         <button type="button" onClick={undoHeld}>
           Undo <kbd>z</kbd>
         </button>
-        <button type="button" class="text" onClick={() => void sendHeld()}>
+        <button type="button" class="text" onClick={() => leaveBar(() => void sendHeld())}>
           Send now
         </button>
       </section>
@@ -36,7 +43,7 @@ export function HeldBar() {
         </a>
         : <Line text={words} />
       </p>
-      <button type="button" class="text" onClick={() => (ended.value = null)}>
+      <button type="button" class="text" onClick={() => leaveBar(() => (ended.value = null))}>
         Close
       </button>
     </section>
