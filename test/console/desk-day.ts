@@ -1,6 +1,6 @@
 /**
- * A day at the desk: a ledger with many runs and open gates, and five tasks of somebody who is no engineer. A task finds
- * its way by the texts on the page alone.
+ * A day at the desk: a ledger with many runs and open gates, and five tasks of somebody who is no engineer. A task
+ * finds its way by the texts on the page alone.
  *
  * Owns: the work, and the tasks. Never: knows a class, an id or an address of the console.
  */
@@ -35,7 +35,9 @@ const file = defineOperator({ name: "File.Report", effect: "read", input: z.obje
 
 type BillOperator = Operator<z.infer<typeof Bill>, { transfer: string }>;
 
-const billing = (intentType: string, operator: BillOperator, gate: { readonly reason: string } | null) =>
+type AskedGate = { readonly reason: string; readonly quorum?: { readonly approvals: number } };
+
+const billing = (intentType: string, operator: BillOperator, gate: AskedGate | null) =>
   defineCapability({
     intentType,
     version: "1.0",
@@ -61,6 +63,7 @@ const report = defineCapability({
 });
 const capabilities = [
   billing("Bank.Payment", pay, { reason: "payments are read by a person" }),
+  billing("Bank.Large", pay, { reason: "large payments are read by two people", quorum: { approvals: 2 } }),
   billing("Book.Invoice", enter, { reason: "invoices are entered once a person has seen them" }),
   billing("Bank.Urgent", wire, null),
   report,
@@ -104,7 +107,7 @@ export async function openDesk({ runs, gates }: { readonly runs: number; readonl
   for (const names of seats) {
     for (let i = 0; i < batchSize; i += 1) await begin("Book.Invoice", bill(names.batch, 10 + i / 10));
     await begin("Bank.Payment", bill(names.supplier, 2_345));
-    edited.push(await begin("Bank.Payment", bill(names.edited, 4_100)));
+    edited.push(await begin("Bank.Large", bill(names.edited, 4_100)));
     await begin("Bank.Urgent", bill(names.doubtful, 800));
   }
   const paid = await begin("Bank.Payment", bill("Northern Light", 7_300));
@@ -133,11 +136,19 @@ export interface Seat {
 
 async function find({ page, press }: Seat, what: string, open: string | RegExp): Promise<void> {
   await page.getByLabel("Search").first().fill(what);
+  await page
+    .getByText(/^1 decision/)
+    .first()
+    .waitFor();
   await press("link", open);
 }
 
-async function showInbox({ press }: Seat): Promise<void> {
+async function showInbox({ page, press }: Seat): Promise<void> {
   await press("link", /^Inbox/);
+  await page
+    .getByText(/decisions wait for you/)
+    .first()
+    .waitFor();
 }
 
 /** Finds the payment of a supplier and approves it. */
@@ -170,7 +181,10 @@ export async function approveBatch(seat: Seat): Promise<void> {
   const { page, names, press } = seat;
   await showInbox(seat);
   await page.getByLabel("Search").first().fill(names.batch);
-  await page.getByText(`${batchSize} decisions`).first().waitFor();
+  await page
+    .getByText(new RegExp(`^${batchSize} decisions`))
+    .first()
+    .waitFor();
   await press("checkbox", `Select Pay ${names.batch}`);
   await press("button", "Select all like these");
   await page.getByText(batchSum).first().waitFor();
@@ -181,16 +195,14 @@ export async function approveBatch(seat: Seat): Promise<void> {
     .waitFor();
 }
 
-/** Returns the first sentences in which the page says why a payment ran. */
+/** Returns the words of the page on why a payment ran. */
 export async function readWhy({ page, press }: Seat): Promise<string> {
   await press("link", "Runs");
+  await page.getByRole("heading", { name: "Runs" }).waitFor();
   await page.getByLabel("Search").first().fill("northern");
   await press("link", /^Northern Light/);
   await press("link", "Why");
-  await page
-    .getByText(/the goods arrived on Friday/)
-    .first()
-    .waitFor();
+  await page.getByRole("heading", { name: "What was decided, and by whom" }).waitFor();
   return (await page.getByRole("main").textContent()) ?? "";
 }
 

@@ -33,7 +33,7 @@ describe.each([
   let visitor: Visitor;
   let seat: day.Seat;
   beforeAll(async () => {
-    visitor = await desk.site.enter(ann, options);
+    visitor = await desk.site.enter(ann, { ...options, holds: true });
     const { page } = visitor;
     seat = { page, names: day.seats[at] as day.Names, press: pressBy(page, options === phone) };
   });
