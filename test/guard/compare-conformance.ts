@@ -58,8 +58,16 @@ async function compare(name: string, url: string): Promise<void> {
   await front.close();
   const names = [...new Set([...bare.keys(), ...guarded.keys()])];
   const others = names.filter((one) => bare.get(one) !== guarded.get(one));
-  process.stdout.write(`${name}: ${names.length} scenarios, ${names.length - others.length} with the same result\n`);
+  process.stdout.write(
+    `${name}: ${names.length} scenarios, ${names.length - others.length} with the same result; checks passed: `,
+  );
+  process.stdout.write(`${sumOf(bare)} alone, ${sumOf(guarded)} guarded\n`);
   for (const one of others) process.stdout.write(`  ${one}: alone ${bare.get(one)}; guarded ${guarded.get(one)}\n`);
+}
+
+/** Returns the number of checks that passed. */
+function sumOf(results: Results): number {
+  return [...results.values()].reduce((sum, line) => sum + Number.parseInt(line, 10), 0);
 }
 
 const everything = spawn(process.execPath, [join(packages, "server-everything/dist/index.js"), "streamableHttp"], {

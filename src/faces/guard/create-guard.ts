@@ -5,14 +5,16 @@
  * 1.  Each client has a connection of its own to the server, so that state, roots and questions are that client's.
  * 2.  A call whose client is gone is sent over the guard's own connection.
  */
-import type { Tool, Transport } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, Tool, Transport } from "@modelcontextprotocol/server";
 import { type ScopedCaller, withoutScopes } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { messageOf, raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { CapabilityDefinition, Kernel } from "../../index.ts";
 import { judgeAnnotations } from "../../packages/operators/mcp/judge-annotations.ts";
 import { readCallFailure } from "../../packages/operators/mcp/mcp-error.ts";
+import { refuseHeaders } from "../mcp/check-param-headers.ts";
 import { type McpOptions, McpServerOptions, readMcpOptions } from "../mcp/mcp-options.ts";
 import { acceptPackage } from "./accept-package.ts";
 import { callPackages, type SendCall } from "./call-package.ts";
@@ -119,6 +121,11 @@ function openSession(context: GuardContext, client: Transport, tasks: { areTheir
     },
     listTools: async (result) => ({ ...result, tools: await listed.filter(result["tools"]) }),
     digestOf: async (server, tool) => (await listed.find(nameFor(upstreams, server, tool)))?.digest,
+    refuseHeaders: async (request, headers) => {
+      const found = await listed.find(String(request.params?.["name"])).catch(() => undefined);
+      const refused = found && refuseHeaders(request, found.tool.inputSchema as JsonObject, headers);
+      return refused ? ((await refused.json()) as JSONRPCMessage) : null;
+    },
     onToolsChanged: () => listed.forget(),
     onError: (error) => context.options.logger?.warn({ error: error.message }, "a guarded connection had an error"),
     tasks,

@@ -7,6 +7,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import {
+  classifyInboundRequest,
   isJSONRPCRequest,
   isLegacyRequest,
   type JSONRPCMessage,
@@ -24,6 +25,7 @@ import { type AnswerMessage, handleWith, McpHandlerShape } from "../mcp/handle-r
 import { McpServerOptions, readMcpOptions } from "../mcp/mcp-options.ts";
 import { createSessions, type SessionServer } from "../mcp/mcp-sessions.ts";
 import type { Guard, GuardServerOptions } from "./create-guard.ts";
+import { findMismatch, headerMismatch, withStatus } from "./http-refusal.ts";
 
 export interface GuardStdio extends GuardServerOptions {
   readonly input: Readable;
@@ -70,13 +72,15 @@ export function createGuardHandler(guard: Guard, kernel: Kernel, asked: McpHandl
   const sessions = createSessions(options, open);
   let requests = 0;
   const answerAlone = async (request: Request, caller: ScopedCaller, message: JSONRPCMessage): Promise<Response> => {
+    const refused = refuseRequest(request, message);
+    if (refused !== null) return refused;
     const transport = new PerRequestHTTPServerTransport({ classification: { era: "modern" } });
     const session = await guard.connect(kernel, transport as Transport, { ...options, caller });
     requests += 1;
     session.onclose = () => {
       requests -= 1;
     };
-    return transport.handleMessage(message as never, { request });
+    return withStatus(await transport.handleMessage(message as never, { request }));
   };
   const answer: AnswerMessage = async (request, caller, message) => {
     if (await isLegacyRequest(request, message)) return sessions.answer(request, caller, message);
@@ -99,4 +103,25 @@ function refuseVersion(message: unknown): Response {
   const id = isJSONRPCRequest(message) ? String(message.id) : null;
   const data = error.data as JsonObject;
   return Response.json(createErrorResponse(id, error.code, error.message, data), { status: 400 });
+}
+
+/** Checks the envelope and the headers of a request of 2026-07-28. Returns the refusal, or null. */
+function refuseRequest({ method, headers }: Request, body: JSONRPCMessage): Response | null {
+  const [version, name, of] = ["mcp-protocol-version", "mcp-name", "mcp-method"].map(
+    (header) => headers.get(header) ?? undefined,
+  );
+  const outcome = classifyInboundRequest({
+    httpMethod: method,
+    body,
+    ...(version !== undefined && { protocolVersionHeader: version }),
+    ...(of !== undefined && { mcpMethodHeader: of }),
+    ...(name !== undefined && { mcpNameHeader: name }),
+  });
+  const id = isJSONRPCRequest(body) ? body.id : null;
+  const mismatch = isJSONRPCRequest(body) ? findMismatch(body, headers) : null;
+  if (outcome.kind !== "reject" && mismatch === null) return null;
+  const { httpStatus, ...rejected } =
+    outcome.kind === "reject" ? outcome : { httpStatus: 400, code: headerMismatch, message: mismatch, data: undefined };
+  const { code, message, data } = rejected;
+  return Response.json({ jsonrpc: "2.0", id, error: { code, message, data } }, { status: httpStatus });
 }

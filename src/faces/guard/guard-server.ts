@@ -2,7 +2,14 @@
  * The guard's own MCP server for one client: tools/call, and tasks where the server behind has none. It is built of the
  * parts of the MCP face, so that a person is asked as they are there.
  */
-import type { JSONRPCRequest, Result, Server, ServerContext, Transport } from "@modelcontextprotocol/server";
+import {
+  type JSONRPCRequest,
+  ProtocolError,
+  type Result,
+  type Server,
+  type ServerContext,
+  type Transport,
+} from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { withoutScopes } from "../../contract/auth-context.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
@@ -86,7 +93,8 @@ function createGuardServer({ context, session, find }: GuardServing): Server {
       };
       return await answerCall(context, await readCall(request as JSONRPCRequest), { ctx, declared });
     } catch (thrown) {
-      if (ctx.mcpReq.signal.aborted) throw thrown;
+      // An error of the protocol is the server's own, and passes as it is.
+      if (ctx.mcpReq.signal.aborted || thrown instanceof ProtocolError) throw thrown;
       return refusal(errorOf(thrown, logger));
     }
   });

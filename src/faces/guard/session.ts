@@ -26,6 +26,7 @@ import { errorOf } from "../mcp/mcp-error.ts";
 import type { ToolRequest } from "./call-package.ts";
 import type { Attached } from "./calls-in-flight.ts";
 import { mergeGreeting, offersTasks } from "./greeting.ts";
+import { paramHeadersOf, readHttpRefusal } from "./http-refusal.ts";
 import { errorMeta, errorResult } from "./upstream.ts";
 import { withoutContinued } from "./upstream-question.ts";
 
@@ -39,6 +40,8 @@ export interface SessionOptions {
   readonly listTools: (result: JsonObject) => Promise<JsonObject>;
   /** Returns the digest of a tool's definition as it is now, by the tool's name at its server. */
   readonly digestOf: Attached["digestOf"];
+  /** Returns the refusal of a call whose headers do not repeat its arguments; null if they do. */
+  readonly refuseHeaders: (request: JSONRPCRequest, headers: Headers) => Promise<JSONRPCMessage | null>;
   /** Called when the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
   readonly onError: (error: Error) => void;
@@ -49,6 +52,7 @@ export interface SessionOptions {
 interface Sending {
   readonly method: string;
   readonly params: JsonObject;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface Pending {
@@ -71,6 +75,8 @@ export class GuardSession {
   readonly #sent = new Map<RequestId, Pending>();
   /** Requests of the guard's own server to the client, by the id that the client sees. */
   readonly #questions = new Map<RequestId, RequestId>();
+  /** The headers of a request, as its client sent them. */
+  readonly #headers = new WeakMap<JSONRPCRequest, Headers>();
   #count = 0;
   /** The envelope of the client's latest request, which requests since 2026-07-28 have. */
   #envelope: JsonObject = {};
@@ -90,7 +96,10 @@ export class GuardSession {
     upstream.onclose = () => void this.close();
     upstream.onerror = this.#options.onError;
     this.#inner.onmessage = (message) => this.#attend(this.#fromInner(message as JSONRPCMessage));
-    client.onmessage = (message) => this.#attend(this.#fromClient(message as JSONRPCMessage));
+    client.onmessage = (message, extra) => {
+      if (isJSONRPCRequest(message)) this.#headers.set(message, extra?.request?.headers ?? new Headers());
+      this.#attend(this.#fromClient(message as JSONRPCMessage));
+    };
     client.onclose = () => void this.close();
     client.onerror = this.#options.onError;
     this.#closeInner = this.#options.serve(this.#innerEnd, this);
@@ -148,10 +157,11 @@ export class GuardSession {
       ...asked.continues,
       ...(task !== undefined && !this.runsTasks && { task }),
     };
-    return this.#sendAs(id, { method: "tools/call", params: sent }, signal);
+    const headers = paramHeadersOf(this.#headers.get(request));
+    return this.#sendAs(id, { method: "tools/call", params: sent, headers }, signal);
   }
 
-  async #sendAs(id: RequestId, message: Sending, signal: AbortSignal): Promise<JsonObject> {
+  async #sendAs(id: RequestId, { headers = {}, ...message }: Sending, signal: AbortSignal): Promise<JsonObject> {
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
     this.#sent.set(id, { resolve, reject });
     const abort = (): void => {
@@ -160,8 +170,12 @@ export class GuardSession {
     };
     signal.addEventListener("abort", abort, { once: true });
     try {
-      await this.#options.upstream.send({ jsonrpc: "2.0", id, ...message });
+      await this.#options.upstream.send({ jsonrpc: "2.0", id, ...message }, { headers });
       return await promise;
+    } catch (thrown) {
+      const refused = readHttpRefusal(thrown);
+      if (refused === null) throw thrown;
+      return errorResult(refused);
     } finally {
       signal.removeEventListener("abort", abort);
       this.#sent.delete(id);
@@ -178,6 +192,8 @@ export class GuardSession {
       if (String(message.id).startsWith(ownPrefix)) return this.#answer(this.#options.client, message.id, refuseId());
       this.#asked.set(message.id, message);
       this.#envelope = envelopeOf(message);
+      const refused = await this.#refuseHeaders(message);
+      if (refused !== null && this.#asked.delete(message.id)) return this.#toClient(refused, message.id);
       return this.#isOurs(message.method) ? this.#inner.send(withoutContinued(message)) : this.#toUpstream(message);
     }
     if (isJSONRPCNotification(message)) {
@@ -192,6 +208,13 @@ export class GuardSession {
     if (question === undefined) return this.#toUpstream(message);
     this.#questions.delete(message.id as RequestId);
     return this.#inner.send({ ...message, id: question });
+  }
+
+  /** Checks the headers that repeat arguments, which requests since 2026-07-28 have over HTTP. */
+  async #refuseHeaders(message: JSONRPCRequest): Promise<JSONRPCMessage | null> {
+    const headers = this.#headers.get(message);
+    if (message.method !== "tools/call" || Object.keys(this.#envelope).length === 0) return null;
+    return headers?.has("mcp-method") === true ? this.#options.refuseHeaders(message, headers) : null;
   }
 
   async #fromUpstream(message: JSONRPCMessage): Promise<void> {
@@ -286,7 +309,9 @@ export class GuardSession {
     } catch (thrown) {
       this.#options.onError(thrown as Error);
       if (!isJSONRPCRequest(message) || !this.#asked.delete(message.id)) return;
-      await this.#answer(this.#options.client, message.id, this.#gone((thrown as Error).message));
+      const refused = readHttpRefusal(thrown);
+      if (refused === null) await this.#answer(this.#options.client, message.id, this.#gone((thrown as Error).message));
+      else await this.#toClient({ jsonrpc: "2.0", id: message.id, error: refused }, message.id);
     }
   }
 

@@ -45,14 +45,14 @@ function* declared(schema: unknown, value: unknown): Generator<readonly [header:
 
 function whyNot(sent: string | null, value: string | number): string | null {
   if (sent === null) return "is missing";
-  const text = decode(sent);
+  const text = decodeHeader(sent);
   if (text === null) return "is no valid Base64";
   const isSame = typeof value === "number" && decimal.test(text) ? Number(text) === value : text === String(value);
   return isSame ? null : "is not what the arguments say";
 }
 
 /** Decodes `=?base64?…?=` in UTF-8, or returns the text as it is; null if it cannot be decoded. */
-function decode(sent: string): string | null {
+export function decodeHeader(sent: string): string | null {
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(sent) ?? [];
   if (encoded === undefined) return sent;
   const bytes = Buffer.from(encoded, "base64");
