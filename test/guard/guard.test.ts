@@ -3,9 +3,12 @@ import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { learningRules } from "../../src/faces/guard/learning-rules.ts";
+import { proposeRules } from "../../src/faces/guard/propose-rules.ts";
 import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
 import { createMcpHandler } from "../../src/faces/mcp/index.ts";
 import { definePolicySet } from "../../src/index.ts";
+import { readYaml } from "../../src/protocol/read-yaml.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { fixtures } from "../mcp/conformance-kernel.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
@@ -212,4 +215,16 @@ it("serves clients of 2026-07-28 without a session where one server is behind, o
   await face.close();
   await server.close();
   await upstream[Symbol.asyncDispose]();
+});
+
+it("asks nobody while it learns, and proposes rules that let the writing tools that were called", async () => {
+  const path = folder();
+  await using g = await openGuard(program("server-filesystem", path), {}, { policies: [learningRules] });
+  const client = await g.connect();
+  await call(client, "write_file", { path: join(path, "h.txt"), content: "x" });
+  await call(client, "read_text_file", { path: join(path, "h.txt") });
+  const text = await proposeRules(g.t.kernel, testCaller);
+  expect(text).toContain('# reads, and is called at once: "files: read_text_file, 1 calls, 0 without a result"');
+  const { rules } = definePolicySet(await readYaml(text));
+  expect(rules.map(({ name, lifts }) => [name, lifts])).toEqual([["allow.files.write_file", "default.final_write"]]);
 });

@@ -13,7 +13,7 @@ import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import type { Logger } from "../../index.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
-import { showLine } from "../../protocol/visible-text.ts";
+import { showLine, showText } from "../../protocol/visible-text.ts";
 import type { Guard } from "../guard/create-guard.ts";
 import type { UpstreamPlace } from "../guard/upstream.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
@@ -45,6 +45,10 @@ interface GuardCommand extends CommonOptions, AnswerGates {
   /** The port of the console, for a guard over stdio. */
   readonly port: number;
   readonly strict: boolean;
+  /** Whether calls are recorded without asking anybody. */
+  readonly learn: boolean;
+  /** Whether rules are proposed from the record, and nothing is served. */
+  readonly propose: boolean;
   readonly wait: number;
   readonly timeout: number;
   readonly token?: string;
@@ -67,11 +71,15 @@ export function addGuard(program: Command, terminal: Terminal): void {
     .option("--listen <port>", "serve clients over HTTP at this port of this machine, and not over stdio", readPort)
     .option("--port <port>", "the console's port where clients come over stdio; if it is taken, any", readPort, 8790)
     .option("--strict", "a person accepts each tool, also one that is seen for the first time", false)
+    .option("--learn", "ask nobody, and record what is called; rules that deny still do", false)
+    .option("--propose", "print rules for the tools that were called, to review, and end", false)
     .option("--wait <seconds>", "how long a call waits for a person before it says that it waits", readLimit, 50)
     .option("--timeout <seconds>", "how long the server may take over one call", readLimit, 300)
     .option("--token <token>", "over HTTP, the bearer token of clients; without it, one is made", readToken)
     .option("--approver-token <token>", "a bearer token that decides gates and reads, for a person", readToken)
-    .action((command: readonly string[], options: GuardCommand) => openGuard({ options, terminal }, command));
+    .action((command: readonly string[], options: GuardCommand) =>
+      options.propose ? propose({ options, terminal }) : openGuard({ options, terminal }, command),
+    );
 }
 
 function readUrl(value: string): string {
@@ -141,12 +149,21 @@ function readHeader(header: string): readonly [string, string] {
   return [name, value];
 }
 
+/** Prints rules for the tools that were called. */
+async function propose(session: Session<GuardCommand>): Promise<void> {
+  const { proposeRules } = await import("../guard/propose-rules.ts");
+  await withKernel(session, async ({ kernel, caller }) =>
+    session.terminal.write(showText(await proposeRules(kernel, caller))),
+  );
+}
+
 async function openGuard(session: Session<GuardCommand>, command: readonly string[]): Promise<void> {
   const { options } = session;
   const upstreams = readUpstreams(options, command);
   await requireKnownRole(options);
   await loadAllPeers("countersign guard", [import("../http/entry.ts"), import("../mcp/entry.ts")]);
   const { createGuard } = await import("../guard/create-guard.ts");
+  const { learningRules } = await import("../guard/learning-rules.ts");
   let console = "";
   const guard = createGuard({
     upstreams,
@@ -157,7 +174,13 @@ async function openGuard(session: Session<GuardCommand>, command: readonly strin
     consoleUrl: () => console,
     version: readVersion(),
   });
-  const opening = { recover: true, create: true, endsItself: true, packages: guard.packages };
+  const opening = {
+    recover: true,
+    create: true,
+    endsItself: true,
+    packages: guard.packages,
+    rules: options.learn ? [learningRules] : [],
+  };
   const work = async (context: CommandContext): Promise<void> => {
     const faces = await serveFaces(context, session, {
       guard,

@@ -13,6 +13,7 @@
 import { guardTelemetry } from "../../adapters/quiet-telemetry.ts";
 import type { Caller } from "../../contract/auth-context.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
+import type { RuleSet } from "../../contract/policy.ts";
 import type { HostOptions, Kernel, KernelLedger, SessionStore } from "../../index.ts";
 import { folderInventory, projectHandover, releaseNotes } from "../../packages/capabilities/index.ts";
 import type { Notifier } from "../../ports/notifier.ts";
@@ -36,6 +37,8 @@ export interface Opening {
   readonly endsItself?: boolean;
   /** The packages of the command itself, in place of the shipped ones. */
   readonly packages?: readonly CapabilityDefinition[];
+  /** Rules of the command itself, beside those of the options. */
+  readonly rules?: readonly RuleSet[];
   /** The longest time that running steps may take after the command's work has ended, in ms. */
   readonly drainMs?: number;
 }
@@ -117,7 +120,7 @@ export type Rules = Omit<HostOptions, "ledger" | "notifiers" | "host"> & Omit<Lo
  * no host. Resources that the modules opened are closed afterwards.
  */
 export async function withRules<T>(
-  options: Pick<CommonOptions, "host" | "capabilities" | "policies"> & Pick<Opening, "packages">,
+  options: Pick<CommonOptions, "host" | "capabilities" | "policies"> & Pick<Opening, "packages" | "rules">,
   work: (rules: Rules) => Promise<T>,
 ): Promise<T> {
   const host = await loadHost(options.host);
@@ -134,7 +137,7 @@ export async function withRules<T>(
       ...rules,
       capabilities: [...(options.packages ?? []), ...(rules.capabilities ?? []), ...loaded.capabilities],
       operators: [...(rules.operators ?? []), ...loaded.operators],
-      policies: [...policies, ...(rules.policies ?? []), ...loaded.policies],
+      policies: [...policies, ...(options.rules ?? []), ...(rules.policies ?? []), ...loaded.policies],
     });
   } finally {
     await closeAll([...closables, ...(host?.closables ?? [])]);
