@@ -14,6 +14,7 @@ import { RiskLevel } from "./risk-level.ts";
 
 /** The acts: an approval and a rejection, an edit of what would run, and the withdrawal of a vote. */
 export const decisionActs = ["approve", "reject", "edit", "withdraw"] as const;
+/** One of the acts. */
 export const DecisionAct = z.enum(decisionActs);
 export type DecisionAct = z.infer<typeof DecisionAct>;
 

@@ -17,6 +17,25 @@ function exceptions(of: (row: ErrorCodeRow) => unknown, usual: Readonly<Record<E
   return found;
 }
 
+/** The codes that say that something is not there. */
+const unknown = [
+  "T0_GUARD_SERVER_UNKNOWN",
+  "T0_HTTP_NAME_UNKNOWN",
+  "T0_HTTP_ROUTE_UNKNOWN",
+  "T0_MCP_RESOURCE_UNKNOWN",
+  "T0_MCP_SESSION_UNKNOWN",
+  "T0_MCP_TOOL_UNKNOWN",
+  "T4_SEQUENCE_NOT_FOUND",
+  "T4_WAIT_TOKEN_UNKNOWN",
+  "T4_WORKFLOW_NOT_FOUND",
+  "T5_GATE_NOT_FOUND",
+  "T5_GRANT_NOT_FOUND",
+  "T5_HALT_NOT_FOUND",
+  "T5_REVIEWER_UNKNOWN",
+  "T5_REVIEW_NOT_FOUND",
+  "T7_SCHEDULE_NOT_FOUND",
+];
+
 describe("the rows of a category are alike, but for those that are named here", () => {
   it("[ERR-05] a category has its HTTP status and its JSON-RPC code", () => {
     expect(httpStatusByCategory).toEqual({ input: 400, processing: 500, external: 502, resource: 429, policy: 403 });
@@ -28,6 +47,7 @@ describe("the rows of a category are alike, but for those that are named here", 
     const usual = { input: false, processing: false, external: true, resource: false, policy: false };
     expect(exceptions(({ retryable }) => retryable, usual)).toEqual({
       true: [
+        "T0_GUARD_WAITING",
         "T0_HTTP_CALLER_BUSY",
         "T0_HTTP_CALLER_READ_LIMIT",
         "T0_HTTP_CALLER_STREAM_LIMIT",
@@ -83,6 +103,7 @@ describe("the rows of a category are alike, but for those that are named here", 
         "T6_OVERCONFIDENCE_DETECTED",
       ],
       transient: [
+        "T0_GUARD_WAITING",
         "T0_HTTP_CALLER_BUSY",
         "T0_HTTP_CALLER_READ_LIMIT",
         "T0_HTTP_CALLER_STREAM_LIMIT",
@@ -111,25 +132,11 @@ describe("the rows of a category are alike, but for those that are named here", 
   it("[ERR-05] these have an HTTP status of their own", () => {
     expect(exceptions(({ http }) => http, httpStatusByCategory)).toEqual({
       "401": ["T5_AUTHN_FAILED"],
-      "404": [
-        "T0_HTTP_NAME_UNKNOWN",
-        "T0_HTTP_ROUTE_UNKNOWN",
-        "T0_MCP_RESOURCE_UNKNOWN",
-        "T0_MCP_SESSION_UNKNOWN",
-        "T0_MCP_TOOL_UNKNOWN",
-        "T4_SEQUENCE_NOT_FOUND",
-        "T4_WAIT_TOKEN_UNKNOWN",
-        "T4_WORKFLOW_NOT_FOUND",
-        "T5_GATE_NOT_FOUND",
-        "T5_GRANT_NOT_FOUND",
-        "T5_HALT_NOT_FOUND",
-        "T5_REVIEWER_UNKNOWN",
-        "T5_REVIEW_NOT_FOUND",
-        "T7_SCHEDULE_NOT_FOUND",
-      ],
+      "404": unknown,
       "405": ["T0_HTTP_METHOD_NOT_ALLOWED"],
       "408": ["T0_HTTP_REQUEST_TIMEOUT"],
       "409": [
+        "T0_GUARD_HANDED_OVER",
         "T0_HTTP_KEY_IN_FLIGHT",
         "T0_LEDGER_CONFLICT",
         "T4_CALL_UNDONE",
