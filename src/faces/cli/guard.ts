@@ -214,7 +214,7 @@ async function serveFaces(
   { options, terminal }: Session<GuardCommand>,
   { guard, onListening }: Guarded,
 ): Promise<Faces> {
-  const { createHttpApp } = await import("../http/index.ts");
+  const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const { createGuardHandler, serveGuardStdio } = await import("../guard/guard-front.ts");
   const { listen, answerGates: answersGates, approverToken: approver } = options;
   const logger = complainTo(terminal);
@@ -229,7 +229,7 @@ async function serveFaces(
     sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },
     console: true,
   });
-  const server = await listenAt(app, options);
+  const server = await listenAt((port) => serveHttp(app, { host: "127.0.0.1", port }), options);
   onListening(server.url);
   const login = `${server.url}${await app.loginPath(caller)}`;
   const tell = listen === undefined ? terminal.complain : terminal.print;
@@ -259,15 +259,13 @@ async function serveFaces(
 }
 
 /** Listens at the port that is asked for; a console whose port is taken takes any other one. */
-async function listenAt(app: Parameters<typeof import("../http/index.ts").serveHttp>[0], options: GuardCommand) {
-  const { serveHttp } = await import("../http/index.ts");
-  const { listen, port } = options;
+async function listenAt<S>(serve: (port: number) => Promise<S>, { listen, port }: GuardCommand): Promise<S> {
   try {
-    return await serveHttp(app, { host: "127.0.0.1", port: listen ?? port });
+    return await serve(listen ?? port);
   } catch (thrown) {
     const isTaken = thrown instanceof KernelErrorException && thrown.error.code === "T0_HTTP_ADDRESS_UNAVAILABLE";
     if (listen !== undefined || !isTaken) throw thrown;
-    return serveHttp(app, { host: "127.0.0.1", port: 0 });
+    return serve(0);
   }
 }
 

@@ -20,6 +20,7 @@ import type { ScopedCaller } from "../../contract/auth-context.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Kernel } from "../../index.ts";
 import { createErrorResponse } from "../../protocol/envelope.ts";
+import { errorWith } from "../../protocol/relayed-message.ts";
 import type { McpHandler, McpHandlerOptions } from "../mcp/create-mcp-handler.ts";
 import { type AnswerMessage, handleWith, McpHandlerShape } from "../mcp/handle-request.ts";
 import { McpServerOptions, readMcpOptions } from "../mcp/mcp-options.ts";
@@ -123,5 +124,5 @@ function refuseRequest({ method, headers }: Request, body: JSONRPCMessage): Resp
   const { httpStatus, ...rejected } =
     outcome.kind === "reject" ? outcome : { httpStatus: 400, code: headerMismatch, message: mismatch, data: undefined };
   const { code, message, data } = rejected;
-  return Response.json({ jsonrpc: "2.0", id, error: { code, message, data } }, { status: httpStatus });
+  return Response.json(errorWith(id, { code, message, data }), { status: httpStatus });
 }

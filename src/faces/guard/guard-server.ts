@@ -14,6 +14,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { withoutScopes } from "../../contract/auth-context.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { isTerminal } from "../../contract/workflow.ts";
+import { requestWith } from "../../protocol/relayed-message.ts";
 import { waitForRest } from "../../protocol/wait-for-rest.ts";
 import { addTasks } from "../mcp/add-tasks.ts";
 import { readToolArguments } from "../mcp/add-tools.ts";
@@ -85,12 +86,7 @@ function createGuardServer({ context, session, find }: GuardServing): Server {
   server.onerror = (error) => logger?.warn({ error: error.message }, "a guarded connection had an error");
   server.setRequestHandler("tools/call", async ({ params }, ctx): Promise<ToolAnswer> => {
     try {
-      const request = session.asked(ctx.mcpReq.id) ?? {
-        jsonrpc: "2.0",
-        id: ctx.mcpReq.id,
-        method: "tools/call",
-        params,
-      };
+      const request = session.asked(ctx.mcpReq.id) ?? requestWith(ctx.mcpReq.id, { method: "tools/call", params });
       return await answerCall(context, await readCall(request as JSONRPCRequest), { ctx, declared });
     } catch (thrown) {
       // An error of the protocol is the server's own, and passes as it is.

@@ -11,7 +11,6 @@ import {
   isJSONRPCErrorResponse,
   isJSONRPCNotification,
   isJSONRPCRequest,
-  type JSONRPCErrorResponse,
   type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCRequest,
@@ -19,6 +18,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
+import { errorWith, resultWith } from "../../protocol/relayed-message.ts";
 import { joinGreetings } from "./greeting.ts";
 import { splitName } from "./split-name.ts";
 
@@ -211,11 +211,11 @@ export class JoinedUpstreams implements Transport {
   }
 
   async #answer(id: RequestId, result: JsonObject): Promise<void> {
-    this.onmessage?.({ jsonrpc: "2.0", id, result });
+    this.onmessage?.(resultWith(id, result));
   }
 
   async #refuse(id: RequestId, code: number, message: string): Promise<void> {
-    this.onmessage?.({ jsonrpc: "2.0", id, error: { code, message } } satisfies JSONRPCErrorResponse);
+    this.onmessage?.(errorWith(id, { code, message }));
   }
 }
 

@@ -22,6 +22,7 @@ import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { type KernelError, raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
+import { errorWith, notificationWith, requestWith } from "../../protocol/relayed-message.ts";
 import { errorOf } from "../mcp/mcp-error.ts";
 import type { ToolRequest } from "./call-package.ts";
 import type { Attached } from "./calls-in-flight.ts";
@@ -165,12 +166,12 @@ export class GuardSession {
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
     this.#sent.set(id, { resolve, reject });
     const abort = (): void => {
-      void this.#toUpstream({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+      void this.#toUpstream(notificationWith("notifications/cancelled", { requestId: id }));
       reject(signal.reason);
     };
     signal.addEventListener("abort", abort, { once: true });
     try {
-      await this.#options.upstream.send({ jsonrpc: "2.0", id, ...message }, { headers });
+      await this.#options.upstream.send(requestWith(id, message), { headers });
       return await promise;
     } catch (thrown) {
       const refused = readHttpRefusal(thrown);
@@ -236,11 +237,9 @@ export class GuardSession {
     this.#asked.delete(id);
     // An answer to nothing that was asked, or to what was cancelled, is of use to nobody.
     if (asked === undefined) return;
-    const answered = await this.#readAnswer(asked, message as ResponseMessage).catch((thrown: unknown) => ({
-      jsonrpc: "2.0" as const,
-      id,
-      error: errorToJsonrpcError(errorOf(thrown, undefined)),
-    }));
+    const answered = await this.#readAnswer(asked, message as ResponseMessage).catch((thrown: unknown) =>
+      errorWith(id, errorToJsonrpcError(errorOf(thrown, undefined))),
+    );
     await this.#toClient(answered, id);
   }
 
@@ -311,12 +310,12 @@ export class GuardSession {
       if (!isJSONRPCRequest(message) || !this.#asked.delete(message.id)) return;
       const refused = readHttpRefusal(thrown);
       if (refused === null) await this.#answer(this.#options.client, message.id, this.#gone((thrown as Error).message));
-      else await this.#toClient({ jsonrpc: "2.0", id: message.id, error: refused }, message.id);
+      else await this.#toClient(errorWith(message.id, refused), message.id);
     }
   }
 
   #answer(to: Transport, id: RequestId, error: KernelError): Promise<void> {
-    return to.send({ jsonrpc: "2.0", id, error: errorToJsonrpcError(error) }, { relatedRequestId: id });
+    return to.send(errorWith(id, errorToJsonrpcError(error)), { relatedRequestId: id });
   }
 
   #gone(why = "its connection has ended"): KernelError {
