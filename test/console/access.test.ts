@@ -150,13 +150,13 @@ describe("what is read aloud", () => {
     await page.keyboard.press("j");
     expect(await page.locator("tbody a:focus").count()).toBe(1);
     expect(await page.getByRole("link", { name: "Guide" }).getAttribute("href")).toBe("/guide");
-    await page.getByText("Keyboard").click();
+    await page.getByRole("button", { name: "Keyboard" }).click();
     await page.getByLabel("Single-key shortcuts").uncheck();
     await page.getByRole("button", { name: "Close" }).press("Enter");
     await page.locator("h1").focus();
     await page.keyboard.press("i");
     expect(new URL(page.url()).hash).toBe("#/runs");
-    await page.getByText("Keyboard").click();
+    await page.getByRole("button", { name: "Keyboard" }).click();
     await page.getByLabel("Single-key shortcuts").check();
   });
 });

@@ -68,6 +68,26 @@ it("lets a writing call wait for a person, and the same call find its gate and i
   expect((await again).structuredContent).toMatchObject({ error: { code: "T5_HUMAN_DENIED" } });
 });
 
+it("takes the same call of a colleague for another one, with a gate of its own and no result of others", async () => {
+  const file = join(folder(), "c.txt");
+  await using g = await openGuard(program("server-filesystem", join(file, "..")));
+  const [one, colleague] = [await g.connect(), await g.connect({ as: "admin" })];
+  const args = { path: file, content: "x" };
+  const waiting = call(one, "write_file", args);
+  await expect.poll(() => g.t.kernel.gates()).toHaveLength(1);
+  await g.t.clock.advance(50_000);
+  expect((await waiting).structuredContent).toMatchObject({ error: { code: "T0_GUARD_WAITING" } });
+  const [first] = await g.t.kernel.gates();
+  await g.t.approve(first?.workflow_id ?? "");
+  const theirs = call(colleague, "write_file", args);
+  await expect.poll(() => g.t.kernel.gates()).toHaveLength(1);
+  const [second] = await g.t.kernel.gates();
+  expect(second?.workflow_id).not.toBe(first?.workflow_id);
+  await g.t.reject(second?.workflow_id ?? "");
+  expect((await theirs).structuredContent).toMatchObject({ error: { code: "T5_HUMAN_DENIED" } });
+  expect(textOf(await call(one, "write_file", args))).toContain("Successfully wrote");
+});
+
 it("asks the person at the client in a form, where the guard lets people decide over MCP", async () => {
   const file = join(folder(), "c.txt");
   await using g = await openGuard(program("server-filesystem", join(file, "..")), { answersGates: true });
