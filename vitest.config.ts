@@ -87,7 +87,7 @@ export default defineConfig({
     // One more than there are processors: some tests wait for processes of their own, and leave one idle.
     maxWorkers: availableParallelism() + 1,
     // Only what hangs takes so long, however busy the machine is.
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 240_000,
     // Node loads the sources itself, as it does outside of tests: their modules are linked natively, and nothing is
     // transformed. The runner's own loader is for mocks, of which there are none.
