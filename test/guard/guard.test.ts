@@ -215,6 +215,8 @@ it("stands before several servers, whose names are prefixes, so that none takes 
   const [resource] = (await client.listResources()).resources;
   expect((await client.readResource({ uri: resource?.uri ?? "" })).contents.length).toBeGreaterThan(0);
   await client.setLoggingLevel("debug");
+  for (const method of ["constructor", "sing"])
+    await expect(client.request({ method } as never, anything)).rejects.toMatchObject({ code: -32601 });
   expect((await call(client, "echo", { message: "hi" })).structuredContent).toMatchObject({
     error: { code: "T0_MCP_TOOL_UNKNOWN" },
   });

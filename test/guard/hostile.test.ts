@@ -4,6 +4,11 @@ import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { learningRules } from "../../src/faces/guard/learning-rules.ts";
+import { proposeRules } from "../../src/faces/guard/propose-rules.ts";
+import { definePolicySet } from "../../src/index.ts";
+import { readYaml } from "../../src/protocol/read-yaml.ts";
+import { testCaller } from "../../src/testing/index.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
 import { call, openGuard, textOf } from "./guard-fixture.ts";
 
@@ -118,4 +123,15 @@ it("refuses a forged state of a question, and an answer of somebody who was not 
   expect(server.called()).toBe("");
   await g.t.reject(workflow);
   expect(await waiting).toMatchObject({ isError: true });
+});
+
+it("proposes no rule by a name with which a tool would stand for others", async () => {
+  const server = changing({ tools: [tool("write", "Writes.", false), tool("*", "Writes.", false)] });
+  await using g = await openGuard(server.place, {}, { policies: [learningRules] });
+  const client = await g.connect();
+  for (const name of ["write", "*"]) expect(textOf(await call(client, name))).toBe(`called ${name}`);
+  const text = await proposeRules(g.t.kernel, testCaller);
+  expect(text).toContain('# has a name that would stand for others: "files: *, 1 calls, 0 without a result"');
+  const { rules } = definePolicySet(await readYaml(text));
+  expect(rules.map(({ name }) => name)).toEqual(["allow.files.write"]);
 });

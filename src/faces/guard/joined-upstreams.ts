@@ -91,7 +91,7 @@ export class JoinedUpstreams implements Transport {
   #request(message: JSONRPCRequest): Promise<void> {
     const { method } = message;
     const params = (message.params ?? {}) as JsonObject;
-    const list = lists[method];
+    const list = Object.hasOwn(lists, method) ? lists[method] : undefined;
     if (list !== undefined) return this.#list(message, list);
     if (method === "initialize") return this.#askAll(message, this.#all(), (results) => this.#greet(results));
     if (method === "ping") return this.#answer(message.id, {});

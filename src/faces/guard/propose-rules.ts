@@ -3,6 +3,7 @@
  * called, how often, and with what end.
  *
  * 1.  A proposal names only tools that were called and whose calls ended well. It allows nothing by itself.
+ * 2.  A server that names its tool `*` gets no rule for all of its tools.
  */
 
 import { isTerminal } from "../../contract/workflow.ts";
@@ -23,16 +24,21 @@ const pageSize = 100;
 export async function proposeRules(kernel: Kernel, caller: Caller): Promise<string> {
   const tallies = await tallyCalls(kernel, caller);
   const [written, read] = [tallies.filter(({ writes }) => writes), tallies.filter(({ writes }) => !writes)];
-  const proposed = written.filter(({ calls, failed }) => calls > failed);
+  const named = written.filter((one) => !standsForOthers(one));
+  const proposed = named.filter(({ calls, failed }) => calls > failed);
   return [
     "# Proposed from the calls on record. Keep the rules of tools that need no person, and remove the others.",
     ...read.map((one) => `# reads, and is called at once: ${describe(one)}`),
-    ...written.filter((one) => !proposed.includes(one)).map((one) => `# never ended well: ${describe(one)}`),
+    ...written.filter(standsForOthers).map((one) => `# has a name that would stand for others: ${describe(one)}`),
+    ...named.filter((one) => !proposed.includes(one)).map((one) => `# never ended well: ${describe(one)}`),
     ...(proposed.length === 0 ? ["# No writing tool was called."] : ['version: "proposed-1"', "rules:"]),
     ...proposed.flatMap(ruleOf),
     "",
   ].join("\n");
 }
+
+/** Returns whether the name of a tool, or of its server, would match other names in a rule. */
+const standsForOthers = ({ server, tool }: Tally): boolean => server.endsWith("*") || tool.endsWith("*");
 
 async function tallyCalls(kernel: Kernel, caller: Caller): Promise<readonly Tally[]> {
   const tallies = new Map<string, Tally>();
