@@ -65,6 +65,21 @@ describe("the inbox at a desk", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("keeps a gate open that was opened while the search was still typed", async () => {
+    await using site = await openSite({ kernel: { capabilities: [gatedSteps(2).capability] } });
+    await site.kernel.settled((await site.kernel.submit({ ...ann, intent_hint: { intent_type: intent } })).workflow_id);
+    await using visitor = await site.enter(ann, { viewport: { width: 1400, height: 900 } });
+    const { page, complaints } = visitor;
+    const first = page.locator(".item").first().getByRole("link");
+    const title = (await first.textContent()) ?? "";
+    await page.getByLabel("Search").fill(title.trim());
+    await first.click();
+    await expect.poll(() => new URL(page.url()).hash).toMatch(/text=.*gate=/);
+    await page.getByText("1 decision", { exact: false }).first().waitFor();
+    await page.locator("#detail h1", { hasText: title }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it("has the gate beside the list, shows the next after each answer, and is gone through by keys alone", async () => {
     const { capability } = gatedSteps(4);
     await using site = await openSite({ kernel: { capabilities: [capability] } });

@@ -86,7 +86,8 @@ export function InboxFilter({ query, change, gates }: FilterProps) {
   const given = choosing.filter((name) => query[name] !== "" && !["show", "sort", "text"].includes(name));
   return (
     <form class="finder" aria-label="Which decisions" onSubmit={(event) => event.preventDefault()}>
-      <Search text={query.text} set={(text) => change({ text })} />
+      {/* A gate that was opened while the search was typed stays open. */}
+      <Search text={query.text} set={(text) => change({ text, gate: query.gate })} />
       <Choice name="Show" value={query.show} options={shows} set={(show) => change({ show })} />
       <Choice name="Order" value={query.sort} options={sorts} set={(sort) => change({ sort })} />
       <details class="filter-more">
