@@ -62,6 +62,10 @@ describe("what was done under several plans", () => {
     const { id, state } = await begin(t);
     expect(state).toMatchObject({ state: "failed", compensated: "all" });
     expect(world.calls).toEqual(["book a", "free a"]);
+    const order = { ...admin, reason: "once more" };
+    expect(await t.kernel.rollback(id, order)).toMatchObject({ status: "failed", compensated: "all" });
+    expect((await t.rest(id)).state).toBe("failed");
+    expect(world.calls).toEqual(["book a", "free a"]);
     await sound(t, id);
   });
 

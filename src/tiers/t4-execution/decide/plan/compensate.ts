@@ -42,8 +42,10 @@ export function stepsToUndo(record: WorkflowRecord): readonly string[] {
     const step = steps.get(id);
     if (step?.state !== "succeeded" || !isFirst(id)) continue;
     if (step.step.pivot === true) break;
-    if (!canBeUndone(step) || isUndone(record, id)) continue;
-    if (step.action_id === null || isFirst(step.action_id)) found.push(id);
+    if (!canBeUndone(step)) continue;
+    // A call that several steps share is undone with the last of them, also if that was in an earlier compensation.
+    const isOwn = step.action_id === null || isFirst(step.action_id);
+    if (isOwn && !isUndone(record, id)) found.push(id);
   }
   return found;
 }
