@@ -68,8 +68,9 @@ export function judgeQueues({ durable }: Pick<OutsideWorld, "durable">): readonl
       if (why !== null) failures.push(`queue: ${why} (${event.event_type} of ${id} at ${event.sequence})`);
       if (event.event_type === "WORKFLOW_ADMITTED") {
         taken.set(id, lineOf(ticket));
-        admitted.add(Date.parse(event.timestamp), ticket, boundsOf(ticket, limits).rate);
+        admitted.add(event, ticket, boundsOf(ticket, limits).rate);
       }
+      if (ends.has(event.event_type)) admitted.leave(event);
     }
     const full = record === null ? judgeAccepted(event, { records, taken, limits }) : null;
     if (full !== null) failures.push(`queue: ${full} (${id})`);
@@ -79,18 +80,35 @@ export function judgeQueues({ durable }: Pick<OutsideWorld, "durable">): readonl
   return failures;
 }
 
+interface Counted {
+  readonly name: string;
+  readonly line: string;
+  readonly at: number;
+  readonly until: number;
+}
+
+const placeOf = (workflowId: string | null, sequence: number): string => `${workflowId} ${sequence}`;
+
 /**
  * The instants at which places were taken that a rate counts. A process whose clock is ahead takes those for over whose
  * time is over by its clock.
  */
 class Admissions {
-  #counted: { readonly name: string; readonly line: string; readonly at: number; readonly until: number }[] = [];
+  #counted: (Counted & { readonly by: string })[] = [];
 
-  add(at: number, ticket: QueueTicket, rate: QueueTicket["rate"]): void {
+  add({ timestamp, workflow_id, sequence }: LedgerEvent, ticket: QueueTicket, rate: QueueTicket["rate"]): void {
+    const at = Date.parse(timestamp);
+    const by = placeOf(workflow_id, sequence);
     const per = Math.max(rate?.per_ms ?? 0, ticket.rate?.per_ms ?? 0);
     if (per === 0) return;
     this.#counted = this.#counted.filter(({ until }) => until > at);
-    this.#counted.push({ name: ticket.name, line: lineOf(ticket), at, until: at + per });
+    this.#counted.push({ name: ticket.name, line: lineOf(ticket), at, until: at + per, by });
+  }
+
+  /** Takes back a place that its workflow took and left in one row: nothing has begun in it. */
+  leave({ workflow_id, sequence }: LedgerEvent): void {
+    const by = placeOf(workflow_id, sequence - 1);
+    this.#counted = this.#counted.filter((one) => one.by !== by);
   }
 
   /** Returns the instants of a line, the newest first. */
