@@ -4,6 +4,7 @@
  * Owns: the members of the address, and the question to the server that they stand for.
  * 1.  What the address does not say has its default: what waits for the reader, by due time.
  */
+import { type AddressQuery, hrefWith, readAddressQuery } from "./address-query.ts";
 import { kernel } from "./api.ts";
 
 const names = [
@@ -22,21 +23,19 @@ const names = [
 ] as const;
 
 /** All members are texts of the address; empty: the default. */
-export type InboxQuery = Readonly<Record<(typeof names)[number], string>>;
+export type InboxQuery = AddressQuery<(typeof names)[number]>;
 
 /** The members that choose gates: a saved view keeps these, and not which gate is open. */
 export const choosing = names.filter((name) => name !== "gate");
 
-export function readInboxQuery(query: string): InboxQuery {
-  const given = new URLSearchParams(query);
-  return Object.fromEntries(names.map((name) => [name, given.get(name) ?? ""])) as InboxQuery;
-}
+export const readInboxQuery = (query: string): InboxQuery => readAddressQuery(names, query);
 
 /** Returns the address of the inbox, without members that have their default. */
-export function inboxHref(query: Partial<InboxQuery>): string {
-  const given = names.flatMap((name) => (query[name] ? [[name, query[name] as string]] : []));
-  return given.length === 0 ? "#/" : `#/?${new URLSearchParams(given)}`;
-}
+export const inboxHref = (query: Partial<InboxQuery>): string =>
+  hrefWith(
+    "#/",
+    names.flatMap((name) => (query[name] ? [[name, query[name]] as const] : [])),
+  );
 
 /** Returns whether the inbox shows all that waits for its reader, in whatever order. */
 export const isUnfiltered = (query: InboxQuery): boolean =>

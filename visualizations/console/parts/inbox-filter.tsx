@@ -6,6 +6,7 @@ import { choosing, type InboxQuery, inboxHref } from "../inbox-query.ts";
 import { useSettled } from "../loaded.tsx";
 import { forgetView, savedViews, saveView } from "../saved-views.ts";
 import { Line } from "./shown.tsx";
+import { Suggestions } from "./suggestions.tsx";
 
 type Change = (part: Partial<InboxQuery>) => void;
 
@@ -206,11 +207,7 @@ export function Words({ title, value, known, set }: WordsProps) {
     <label class="field">
       <span>{title}</span>
       <input list={id} maxLength={200} value={value} onChange={(e) => set(e.currentTarget.value.trim())} />
-      <datalist id={id}>
-        {known.map((one) => (
-          <option key={one} value={one} />
-        ))}
-      </datalist>
+      <Suggestions id={id} known={known} />
     </label>
   );
 }

@@ -17,6 +17,7 @@ import { tellPerson } from "../words.ts";
 import { tellZoned } from "./marks.tsx";
 import { ProblemNote } from "./problem.tsx";
 import { Line } from "./shown.tsx";
+import { Suggestions } from "./suggestions.tsx";
 
 interface FormProps {
   readonly gate: Gate;
@@ -184,11 +185,7 @@ function IdField({ title, about, value, known, set }: IdFieldProps) {
         {title} <small>({about})</small>
       </span>
       <input list={list} maxLength={400} value={value} onInput={(e) => set(e.currentTarget.value)} />
-      <datalist id={list}>
-        {known.map((one) => (
-          <option key={one} value={one} />
-        ))}
-      </datalist>
+      <Suggestions id={list} known={known} />
     </label>
   );
 }

@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { kernel } from "../api.ts";
 import { followFeed } from "../live.ts";
 import { Show, useLoaded, useSettled } from "../loaded.tsx";
+import { Pager } from "./pager.tsx";
 
 interface PagedProps<P> {
   /** The word of the list in its address. */
@@ -25,24 +26,7 @@ export function Paged<P extends { readonly next: string | null }>({ list, childr
       {(page) => (
         <>
           {children(page, loaded.reload)}
-          {(page.next !== null || last !== undefined) && (
-            <p class="row">
-              <button
-                type="button"
-                disabled={last === undefined}
-                onClick={() => (after.value = after.value.slice(0, -1))}
-              >
-                Back
-              </button>
-              <button
-                type="button"
-                disabled={page.next === null}
-                onClick={() => (after.value = [...after.value, page.next as string])}
-              >
-                More
-              </button>
-            </p>
-          )}
+          <Pager after={after} next={page.next} words={["Back", "More"]} />
         </>
       )}
     </Show>

@@ -6,40 +6,32 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Decision, DecisionPage } from "../../../src/contract/decision.ts";
 import { writeDecisions } from "../../../src/protocol/decision-table.ts";
+import { type AddressQuery, givenMembers, hrefWith, readAddressQuery } from "../address-query.ts";
 import { announce } from "../announce.ts";
 import { type Answer, ask, kernel, type Problem } from "../api.ts";
 import { followFeed } from "../live.ts";
 import { Show, useLoaded, useSettled } from "../loaded.tsx";
-import { Choice, Search, Words } from "../parts/inbox-filter.tsx";
+import { Choice, Search } from "../parts/inbox-filter.tsx";
 import { tellMoment } from "../parts/marks.tsx";
+import { MoreFilters } from "../parts/more-filters.tsx";
 import { Heading } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { ProblemNote } from "../parts/problem.tsx";
 import { Line } from "../parts/shown.tsx";
 import { gateHref, goTo, route, runHref } from "../route.ts";
 import { count, tellPerson } from "../words.ts";
 
 const names = ["show", "text", "act", "sort", "person", "type", "operator", "since", "until"] as const;
-type Query = Readonly<Record<(typeof names)[number], string>>;
-
-const readQuery = (text: string): Query => {
-  const given = new URLSearchParams(text);
-  return Object.fromEntries(names.map((name) => [name, given.get(name) ?? ""])) as Query;
-};
-
-function decisionsHref(query: Query): string {
-  const given = names.flatMap((name) => (query[name].trim() === "" ? [] : [[name, query[name]]]));
-  return given.length === 0 ? "#/decisions" : `#/decisions?${new URLSearchParams(given)}`;
-}
+type Query = AddressQuery<(typeof names)[number]>;
 
 /** The names of the server for those of the address. */
 const asked: Readonly<Record<string, string>> = { type: "intent_type", person: "principal" };
 
 /** Returns the parameters of a query; without `show` it asks for the decisions of the reader. */
 function parametersOf(query: Query): string[][] {
-  const given = names.flatMap((name) => {
-    const value = query[name].trim();
-    return name === "show" || value === "" ? [] : [[asked[name] ?? name, value]];
-  });
+  const given = givenMembers(names, query).flatMap(([name, value]) =>
+    name === "show" ? [] : [[asked[name] ?? name, value.trim()]],
+  );
   return query.show === "all" ? given : [["mine", "true"], ...given];
 }
 
@@ -50,7 +42,7 @@ const pageSize = "50";
 
 export function Decisions() {
   const at = route.value;
-  const query = readQuery(at.view === "decisions" ? at.query : "");
+  const query = readAddressQuery(names, at.view === "decisions" ? at.query : "");
   const after = useSignal<readonly string[]>([]);
   const last = after.value.at(-1);
   const page = { limit: pageSize, total: "true", ...(last !== undefined && { after: last }) };
@@ -59,7 +51,7 @@ export function Decisions() {
   useEffect(() => followFeed(reload), [reload]);
   const change = (part: Partial<Query>) => {
     after.value = [];
-    goTo(decisionsHref({ ...query, ...part }));
+    goTo(hrefWith("#/decisions", givenMembers(names, { ...query, ...part })));
   };
   return (
     <>
@@ -72,24 +64,7 @@ export function Decisions() {
           <>
             <p class="quiet">{count(total ?? decisions.length, "decision")}</p>
             {decisions.length === 0 ? <p class="empty">No decision is like that.</p> : <Table decisions={decisions} />}
-            {(last !== undefined || next !== null) && (
-              <p class="row">
-                <button
-                  type="button"
-                  disabled={last === undefined}
-                  onClick={() => (after.value = after.value.slice(0, -1))}
-                >
-                  Page before
-                </button>
-                <button
-                  type="button"
-                  disabled={next === null}
-                  onClick={() => (after.value = [...after.value, next as string])}
-                >
-                  Next page
-                </button>
-              </p>
-            )}
+            <Pager after={after} next={next} />
           </>
         )}
       </Show>
@@ -127,37 +102,20 @@ interface FiltersProps {
   readonly change: (part: Partial<Query>) => void;
 }
 
-function Filters({ query, change }: FiltersProps) {
-  const given = [...words, ...dates].filter(([name]) => query[name] !== "").length;
-  return (
-    <form class="finder runs-finder" aria-label="Which decisions" onSubmit={(event) => event.preventDefault()}>
-      <Search text={query.text} set={(text) => change({ text })} />
-      <Choice name="Whose" value={query.show} options={showOptions} set={(show) => change({ show, person: "" })} />
-      <Choice name="What" value={query.act} options={actOptions} set={(act) => change({ act })} />
-      <Choice name="Order" value={query.sort} options={sortOptions} set={(sort) => change({ sort })} />
-      <details class="filter-more">
-        <summary>Filters{given > 0 && <span class="badge">{given}</span>}</summary>
-        <div class="filters">
-          {words.map(([name, title]) => (
-            <Words
-              key={name}
-              title={title}
-              value={query[name]}
-              known={[]}
-              set={(value) => change({ [name]: value, ...(name === "person" && { show: "all" }) })}
-            />
-          ))}
-          {dates.map(([name, title]) => (
-            <label key={name} class="field">
-              <span>{title}</span>
-              <input type="date" value={query[name]} onChange={(e) => change({ [name]: e.currentTarget.value })} />
-            </label>
-          ))}
-        </div>
-      </details>
-    </form>
-  );
-}
+const Filters = ({ query, change }: FiltersProps) => (
+  <form class="finder runs-finder" aria-label="Which decisions" onSubmit={(event) => event.preventDefault()}>
+    <Search text={query.text} set={(text) => change({ text })} />
+    <Choice name="Whose" value={query.show} options={showOptions} set={(show) => change({ show, person: "" })} />
+    <Choice name="What" value={query.act} options={actOptions} set={(act) => change({ act })} />
+    <Choice name="Order" value={query.sort} options={sortOptions} set={(sort) => change({ sort })} />
+    <MoreFilters
+      query={query}
+      words={words}
+      dates={dates}
+      set={(name, value) => change({ [name]: value, ...(name === "person" && { show: "all" }) })}
+    />
+  </form>
+);
 
 const Table = ({ decisions }: { readonly decisions: readonly Decision[] }) => (
   <table class="runs card">

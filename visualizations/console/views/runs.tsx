@@ -7,18 +7,21 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { WorkflowPage } from "../../../src/contract/page.ts";
 import type { WorkflowSummary } from "../../../src/contract/workflow-summary.ts";
+import { type AddressQuery, givenMembers, hrefWith, readAddressQuery } from "../address-query.ts";
 import { kernel } from "../api.ts";
 import { followFeed } from "../live.ts";
 import { Show, useLoaded, useSettled } from "../loaded.tsx";
-import { Choice, Search, Words } from "../parts/inbox-filter.tsx";
+import { Choice, Search } from "../parts/inbox-filter.tsx";
 import { Ago, State } from "../parts/marks.tsx";
+import { MoreFilters } from "../parts/more-filters.tsx";
 import { Heading } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { Line } from "../parts/shown.tsx";
 import { goTo, route, runHref } from "../route.ts";
 import { count, tellPerson, tellState } from "../words.ts";
 
 const names = ["text", "state", "sort", "type", "asker", "since", "until"] as const;
-type Query = Readonly<Record<(typeof names)[number], string>>;
+type Query = AddressQuery<(typeof names)[number]>;
 
 const states = [
   "accepted",
@@ -45,32 +48,22 @@ const sortOptions = [
 ] as const;
 const pageSize = 50;
 
-function readQuery(text: string): Query {
-  const given = new URLSearchParams(text);
-  return Object.fromEntries(names.map((name) => [name, given.get(name) ?? ""])) as Query;
-}
-
-const parametersOf = (query: Query): readonly (readonly [string, string])[] =>
-  names.flatMap((name) => (query[name].trim() === "" ? [] : [[name, query[name]] as const]));
-
 /** Returns the address of the runs that a filter chooses. */
-export const runsHref = (query: Partial<Query>): string => {
-  const given = parametersOf({ ...readQuery(""), ...query });
-  return given.length === 0 ? "#/runs" : `#/runs?${new URLSearchParams(given.map(([name, value]) => [name, value]))}`;
-};
+export const runsHref = (query: Partial<Query>): string =>
+  hrefWith("#/runs", givenMembers(names, { ...readAddressQuery(names, ""), ...query }));
 
 /** The names of the server for those of the address. */
 const asked: Readonly<Record<string, string>> = { type: "intent_type", asker: "principal" };
 
 function pathOf(query: Query, after: string | null): string {
-  const given = parametersOf(query).map(([name, value]) => [asked[name] ?? name, value.trim()]);
+  const given = givenMembers(names, query).map(([name, value]) => [asked[name] ?? name, value.trim()]);
   const page = [["limit", String(pageSize)], ["total", "true"], ...(after === null ? [] : [["after", after]])];
   return `${kernel}/workflows?${new URLSearchParams([...given, ...page])}`;
 }
 
 export function Runs() {
   const at = route.value;
-  const query = readQuery(at.view === "runs" ? at.query : "");
+  const query = readAddressQuery(names, at.view === "runs" ? at.query : "");
   const after = useSignal<readonly string[]>([]);
   const loaded = useLoaded<WorkflowPage>(pathOf(query, after.value.at(-1) ?? null));
   const reload = useSettled(() => void loaded.reload(), 500);
@@ -98,24 +91,7 @@ export function Runs() {
           <>
             <p class="quiet">{count(total ?? workflows.length, "run")}</p>
             {workflows.length === 0 ? <p class="empty">No run is like that.</p> : <RunTable runs={workflows} />}
-            {(after.value.length > 0 || next !== null) && (
-              <p class="row">
-                <button
-                  type="button"
-                  disabled={after.value.length === 0}
-                  onClick={() => (after.value = after.value.slice(0, -1))}
-                >
-                  Page before
-                </button>
-                <button
-                  type="button"
-                  disabled={next === null}
-                  onClick={() => (after.value = [...after.value, next as string])}
-                >
-                  Next page
-                </button>
-              </p>
-            )}
+            <Pager after={after} next={next} />
           </>
         )}
       </Show>
@@ -137,30 +113,14 @@ const words = [
   ["asker", "Asked by"],
 ] as const;
 
-function Filters({ query, change }: FiltersProps) {
-  const given = [...words, ...dates].filter(([name]) => query[name] !== "").length;
-  return (
-    <form class="finder runs-finder" aria-label="Which runs" onSubmit={(event) => event.preventDefault()}>
-      <Search text={query.text} set={(text) => change({ text })} />
-      <Choice name="State" value={query.state} options={stateOptions} set={(state) => change({ state })} />
-      <Choice name="Order" value={query.sort} options={sortOptions} set={(sort) => change({ sort })} />
-      <details class="filter-more">
-        <summary>Filters{given > 0 && <span class="badge">{given}</span>}</summary>
-        <div class="filters">
-          {words.map(([name, title]) => (
-            <Words key={name} title={title} value={query[name]} known={[]} set={(value) => change({ [name]: value })} />
-          ))}
-          {dates.map(([name, title]) => (
-            <label key={name} class="field">
-              <span>{title}</span>
-              <input type="date" value={query[name]} onChange={(e) => change({ [name]: e.currentTarget.value })} />
-            </label>
-          ))}
-        </div>
-      </details>
-    </form>
-  );
-}
+const Filters = ({ query, change }: FiltersProps) => (
+  <form class="finder runs-finder" aria-label="Which runs" onSubmit={(event) => event.preventDefault()}>
+    <Search text={query.text} set={(text) => change({ text })} />
+    <Choice name="State" value={query.state} options={stateOptions} set={(state) => change({ state })} />
+    <Choice name="Order" value={query.sort} options={sortOptions} set={(sort) => change({ sort })} />
+    <MoreFilters query={query} words={words} dates={dates} set={(name, value) => change({ [name]: value })} />
+  </form>
+);
 
 export const RunTable = ({ runs }: { readonly runs: readonly WorkflowSummary[] }) => (
   <table class="runs card">
