@@ -29,7 +29,7 @@ import {
 } from "../tables/columns.ts";
 import { decisionCountQuery, decisionPageQuery, readDecisions } from "../tables/decision-queries.ts";
 import { gateCountQuery, gatePageQuery, seatCountQuery } from "../tables/gate-queries.ts";
-import { headCountQuery, headPageQuery, headQuery, isBackward, type Query } from "../tables/list-queries.ts";
+import { headCountQuery, headPageQuery, headQuery, inListOrder, type Query } from "../tables/list-queries.ts";
 import { digestOf } from "./append.ts";
 import { plain, toStatement } from "./list-statement.ts";
 import { firstOf, type Runner, rowsOf, type Statement } from "./query.ts";
@@ -50,7 +50,7 @@ export function createHeadReads({ read }: Run): Pick<LedgerStore, Heads> {
     listHeads: (page) =>
       read("listHeads", async (on) => {
         const heads = (await rowsOf(on, toStatement(headPageQuery(page)))).map(plainListed);
-        return isBackward(page) ? heads.reverse() : heads;
+        return inListOrder(page, heads);
       }),
     searchHeads: (page) => read("searchHeads", (on) => searchHeads(on, page)),
     countHeads: (selection) => read("countHeads", (on) => countOf(on, headCountQuery(selection))),
@@ -90,7 +90,7 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
       read("listGates", async (on) => {
         const rows = await rowsOf(on, toStatement(gatePageQuery(page)));
         const gates = rows.map(({ listed }) => listGate(parseCell<Gate>(listed, "listed")));
-        return isBackward(page) ? gates.reverse() : gates;
+        return inListOrder(page, gates);
       }),
     countGates: (selection) => read("countGates", (on) => countOf(on, gateCountQuery(selection))),
     countSeats: (selection, limit) =>

@@ -3,7 +3,7 @@
  */
 import type { HeadPlace, HeadSearch, HeadsFound } from "../../ports/ledger-store.ts";
 import { toListedHead } from "../tables/columns.ts";
-import { headSearchQuery, isBackward, pageEndQuery } from "../tables/list-queries.ts";
+import { headSearchQuery, inListOrder, pageEndQuery } from "../tables/list-queries.ts";
 import { plain, toStatement } from "./list-statement.ts";
 import { firstOf, type Runner, rowsOf } from "./query.ts";
 
@@ -13,5 +13,5 @@ export async function searchHeads(on: Runner, { scan, ...page }: HeadSearch): Pr
   const end = last === undefined ? null : (last as unknown as HeadPlace);
   const heads = (await rowsOf(on, toStatement(headSearchQuery(page, end)))).map((row) => toListedHead(plain(row)));
   const next = heads.length < page.limit ? end : (heads.at(-1) ?? null);
-  return { heads: isBackward(page) ? heads.reverse() : heads, next };
+  return { heads: inListOrder(page, heads), next };
 }

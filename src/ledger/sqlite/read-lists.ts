@@ -26,7 +26,7 @@ import {
   headPageQuery,
   headQuery,
   headSearchQuery,
-  isBackward,
+  inListOrder,
   pageEndQuery,
   type Query,
 } from "../tables/list-queries.ts";
@@ -37,10 +37,8 @@ const all = ({ db }: Connection, { text, values }: Query): readonly Columns[] =>
 export const readHeads = (connection: Connection, filter: HeadFilter): readonly WorkflowHead[] =>
   all(connection, headQuery(filter)).map(toHead);
 
-export function listHeads(connection: Connection, page: HeadPage): readonly ListedHead[] {
-  const heads = all(connection, headPageQuery(page)).map(toListedHead);
-  return isBackward(page) ? heads.reverse() : heads;
-}
+export const listHeads = (connection: Connection, page: HeadPage): readonly ListedHead[] =>
+  inListOrder(page, all(connection, headPageQuery(page)).map(toListedHead));
 
 /** Looks for a text in no more than `scan` heads; `next` is where to go on. */
 export function searchHeads(connection: Connection, { scan, ...page }: HeadSearch): HeadsFound {
@@ -48,12 +46,12 @@ export function searchHeads(connection: Connection, { scan, ...page }: HeadSearc
   const [end = null] = all(connection, pageEndQuery({ ...looked, limit: scan })) as unknown as readonly HeadPlace[];
   const heads = all(connection, headSearchQuery(page, end)).map(toListedHead);
   const next = heads.length < page.limit ? end : (heads.at(-1) ?? null);
-  return { heads: isBackward(page) ? heads.reverse() : heads, next };
+  return { heads: inListOrder(page, heads), next };
 }
 
 export function listGates(connection: Connection, page: GatePageFilter): readonly CutGate[] {
   const gates = all(connection, gatePageQuery(page)).map(({ listed }) => listGate(parseCell<Gate>(listed, "listed")));
-  return isBackward(page) ? gates.reverse() : gates;
+  return inListOrder(page, gates);
 }
 
 export const listDecisions = (connection: Connection, page: DecisionPageQuery): readonly Decision[] =>

@@ -14,7 +14,7 @@ import type {
 } from "../../ports/decision-index.ts";
 import type { Append } from "../../ports/ledger-store.ts";
 import { type Columns, idText, parseCell } from "./columns.ts";
-import { countQuery, isBackward, type Query, type Term, valuesOf, where } from "./list-queries.ts";
+import { countQuery, inListOrder, isBackward, type Query, type Term, valuesOf, where } from "./list-queries.ts";
 import type { Row } from "./plan-batch.ts";
 
 /** The columns of the history, in the order of `decisionRow`. */
@@ -57,10 +57,8 @@ export const decisionCountQuery = (selection: DecisionSelection): Query =>
   countQuery("decisions", [...selectionOf(selection)]);
 
 /** Returns the decisions that a query found in the order of the page. */
-export function readDecisions(page: DecisionPageQuery, rows: readonly Columns[]): readonly Decision[] {
-  const decisions = rows.map(toDecision);
-  return isBackward(page) ? decisions.reverse() : decisions;
-}
+export const readDecisions = (page: DecisionPageQuery, rows: readonly Columns[]): readonly Decision[] =>
+  inListOrder(page, rows.map(toDecision));
 
 const equal = ["act", "intent_type", "operator", "workflow_id"] as const;
 

@@ -30,6 +30,10 @@ export interface Query {
 export const isBackward = ({ after, before }: { readonly after?: object; readonly before?: object }): boolean =>
   before !== undefined && after === undefined;
 
+/** Returns the items of a page, which were read in the order of its query, in the order of their list. */
+export const inListOrder = <T>(page: Parameters<typeof isBackward>[0], items: readonly T[]): readonly T[] =>
+  isBackward(page) ? items.toReversed() : items;
+
 /** Returns whether the rows of a page of workflows are read from the oldest on. */
 const isRising = (page: HeadPage): boolean => (page.sort === "oldest") !== isBackward(page);
 
