@@ -9,7 +9,7 @@ import { z } from "zod";
 import { PrincipalRef } from "./gate-vote.ts";
 import { GrantId } from "./grant.ts";
 import { GateId, PrincipalId, WorkflowId } from "./ids.ts";
-import { Instant, paging } from "./list-filter.ts";
+import { ageSorts, Instant, paging } from "./list-filter.ts";
 import { RiskLevel } from "./risk-level.ts";
 
 /** The acts: an approval and a rejection, an edit of what would run, and the withdrawal of a vote. */
@@ -53,9 +53,6 @@ export const Decision = z.object({
 });
 export type Decision = z.infer<typeof Decision>;
 
-/** The orders of the history. */
-export const decisionSorts = ["newest", "oldest"] as const;
-
 /** The filter of the history of decisions. Times are ISO 8601: an instant or a day (UTC). */
 export const DecisionFilter = z.strictObject({
   /** The id of the person who decided. */
@@ -77,7 +74,7 @@ export const DecisionFilter = z.strictObject({
   /** Recorded before this time. */
   until: Instant.optional().describe("Decided before this time."),
   /** The order of the list: the newest first by default. */
-  sort: z.enum(decisionSorts).optional().describe("The order: newest (the default) or oldest first."),
+  sort: z.enum(ageSorts).optional().describe("The order: newest (the default) or oldest first."),
   /** The cursor, `<epoch ms>/<workflow_id>/<sequence>`: items after this one. */
   after: z.string().max(128).optional(),
   /** The cursor back: items before this one; without `after`, the nearest to it. */

@@ -16,8 +16,8 @@ export const paging = {
   total: z.boolean().default(false),
 };
 
-/** The orders of a list of workflows. */
-export const workflowSorts = ["newest", "oldest"] as const;
+/** The orders of a list by age: of workflows, and of decisions. */
+export const ageSorts = ["newest", "oldest"] as const;
 
 /**
  * The orders of a list of gates, by the instant of opening or by the due time. Gates that are never due come last. A
@@ -48,7 +48,7 @@ export const WorkflowFilter = z.strictObject({
   /** Created before this time. */
   until: Instant.optional(),
   /** The order of the list: the newest first by default. */
-  sort: z.enum(workflowSorts).optional().describe("The order: newest (the default) or oldest first."),
+  sort: z.enum(ageSorts).optional().describe("The order: newest (the default) or oldest first."),
   /** The cursor: items after this one, which are older. The cursor of the next page is the last item of this one. */
   after: WorkflowId.optional(),
   /** The cursor back: items before this one; without `after`, the nearest to it. */

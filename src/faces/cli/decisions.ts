@@ -1,13 +1,8 @@
 /** `decisions`: the history of what people have decided at gates, as a table or as CSV. Nothing is run here. */
 import { type Command, Option } from "commander";
-import {
-  type Decision,
-  type DecisionFilter,
-  decisionActs,
-  decisionCursor,
-  decisionSorts,
-} from "../../contract/decision.ts";
+import { type Decision, type DecisionFilter, decisionActs, decisionCursor } from "../../contract/decision.ts";
 import { withoutUnset } from "../../contract/json.ts";
+import { ageSorts } from "../../contract/list-filter.ts";
 import { writeDecisions } from "../../protocol/decision-table.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
@@ -46,7 +41,7 @@ export function addHistory(program: Command, terminal: Terminal): void {
     .option("--text <text>", "only with this in a title, the operator, the intent type or the id")
     .option("--since <time>", "decided then or later: an instant, a day, or an age such as 7d", readTime(terminal))
     .option("--until <time>", "decided before then", readTime(terminal))
-    .addOption(new Option("--sort <order>", "the order, newest first by default").choices(decisionSorts))
+    .addOption(new Option("--sort <order>", "the order, newest first by default").choices(ageSorts))
     .option("--after <cursor>", "only what comes after this: next of the page before, as --json shows it")
     .option("--limit <n>", "at most so many", readLimit, 50)
     .option("--total", "count all that match")

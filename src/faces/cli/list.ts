@@ -7,13 +7,7 @@ import type { z } from "zod";
 import type { Gate } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { withoutUnset } from "../../contract/json.ts";
-import {
-  assignments,
-  type GateFilter,
-  gateSorts,
-  type WorkflowFilter,
-  workflowSorts,
-} from "../../contract/list-filter.ts";
+import { ageSorts, assignments, type GateFilter, gateSorts, type WorkflowFilter } from "../../contract/list-filter.ts";
 import type { ListedGate } from "../../contract/listed-gate.ts";
 import { type WorkflowStateName, workflowStates } from "../../contract/progress.ts";
 import { RiskLevel } from "../../contract/risk-level.ts";
@@ -82,7 +76,7 @@ export function addLists(program: Command, terminal: Terminal): void {
       readTime(terminal),
     )
     .option("--until <time>", "only those from before this time", readTime(terminal))
-    .addOption(new Option("--sort <order>", "newest first, or oldest first").choices(workflowSorts))
+    .addOption(new Option("--sort <order>", "newest first, or oldest first").choices(ageSorts))
     .action((options: ListOptions) => listWorkflows(options, terminal));
   addCommonOptions(program.command("show"))
     .description("show a workflow: its steps, its open gates, its outcomes")

@@ -6,7 +6,7 @@
  *     that were not asked for.
  */
 import { z } from "zod";
-import { DecisionAct, type DecisionFilter, decisionSorts } from "../../contract/decision.ts";
+import { DecisionAct, type DecisionFilter } from "../../contract/decision.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FieldError } from "../../contract/field-error.ts";
 import type { GrantFilter } from "../../contract/grant-orders.ts";
@@ -14,12 +14,12 @@ import { RecordedStepId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { nearestOf } from "../../contract/known-keys.ts";
 import {
+  ageSorts,
   assignments,
   type GateFilter,
   gateSorts,
   Instant,
   type WorkflowFilter,
-  workflowSorts,
 } from "../../contract/list-filter.ts";
 import type { ItemFilter } from "../../contract/listed-item.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -66,7 +66,7 @@ export const workflowQuery = (most: number) =>
     text: z.string().max(200).optional().describe("In title, intent type or id, whatever the case."),
     since: Instant.optional().describe("Created at this instant or day, or later."),
     until: Instant.optional().describe("Created before this instant or day."),
-    sort: z.enum(workflowSorts).optional().describe("The order: newest (the default) or oldest first."),
+    sort: z.enum(ageSorts).optional().describe("The order: newest (the default) or oldest first."),
     ...pageOf(most, WorkflowId),
   } satisfies QueryOf<Omit<WorkflowFilter, "states"> & { readonly state?: unknown }>);
 export const gateQuery = (most: number) =>
@@ -103,7 +103,7 @@ export const decisionQuery = (most: number) =>
     text: z.string().max(200).optional().describe("In titles of gate or workflow, operator, intent type or id."),
     since: Instant.optional().describe("Decided at this instant or day, or later."),
     until: Instant.optional().describe("Decided before this instant or day."),
-    sort: z.enum(decisionSorts).optional().describe("The order: newest (the default) or oldest first."),
+    sort: z.enum(ageSorts).optional().describe("The order: newest (the default) or oldest first."),
     ...pageOf(most, z.string().max(128)),
   } satisfies QueryOf<DecisionFilter>);
 /** Makes the query of grants, whose pages hold at most `most` items. */
