@@ -2,22 +2,15 @@
  * A guard in this process before a real server, spoken to by the official client over HTTP without a socket.
  * Owns: the guard, its kernel and its clients. Never: asserts anything.
  */
-import {
-  type CallToolResult,
-  Client,
-  type ClientOptions,
-  type ElicitRequest,
-  type ElicitResult,
-  StreamableHTTPClientTransport,
-} from "@modelcontextprotocol/client";
+import type { CallToolResult } from "@modelcontextprotocol/client";
 import { createGuard } from "../../src/faces/guard/create-guard.ts";
 import { createGuardHandler } from "../../src/faces/guard/guard-front.ts";
 import type { UpstreamPlace } from "../../src/faces/guard/upstream.ts";
-import { createHttpApp } from "../../src/faces/http/index.ts";
 import type { McpHandlerOptions } from "../../src/faces/mcp/index.ts";
 import { createTestKernel, type TestKernelOptions } from "../../src/testing/index.ts";
-import { tokens } from "../http/edge-fixture.ts";
-import { origin } from "../mcp/mcp-fixture.ts";
+import { mountAt } from "../mcp/mcp-fixture.ts";
+
+export { call } from "../mcp/mcp-fixture.ts";
 
 /** A package's server over stdio. */
 export const program = (name: string, ...args: readonly string[]): UpstreamPlace => ({
@@ -27,11 +20,6 @@ export const program = (name: string, ...args: readonly string[]): UpstreamPlace
 });
 
 const isPlace = (place: object): place is UpstreamPlace => "command" in place || "url" in place;
-
-export interface Connecting extends ClientOptions {
-  readonly as?: string;
-  readonly person?: (asked: ElicitRequest["params"]) => ElicitResult | Promise<ElicitResult>;
-}
 
 export async function openGuard(
   place: UpstreamPlace | Readonly<Record<string, UpstreamPlace>>,
@@ -49,34 +37,18 @@ export async function openGuard(
   });
   const t = await createTestKernel({ ...kernelOptions, capabilities: [...guard.packages] });
   const handler = createGuardHandler(guard, t.kernel, { clock: t.clock, ...options });
-  const app = createHttpApp(t.kernel, { tokens, mounts: { "/mcp": handler.handle } });
-  const clients: Client[] = [];
+  const face = mountAt(t.kernel, handler.handle);
   return {
     t,
     handler,
-    async connect({ as = "own", person, ...given }: Connecting = {}): Promise<Client> {
-      const client = new Client({ name: "test", version: "1" }, given);
-      if (person !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => person(params));
-      clients.push(client);
-      const fetch = (url: string | URL, init: RequestInit = {}): Promise<Response> => {
-        const headers = new Headers(init.headers);
-        headers.set("authorization", `Bearer ${as}`);
-        headers.set("host", "127.0.0.1");
-        return app.fetch(new Request(url, { ...init, headers }));
-      };
-      await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", origin), { fetch }));
-      return client;
-    },
+    ...face,
     async [Symbol.asyncDispose]() {
-      for (const client of clients) await client.close();
+      await face.closeClients();
       await handler.close();
       await t[Symbol.asyncDispose]();
     },
   };
 }
-
-export const call = async (client: Client, name: string, args: Record<string, unknown> = {}): Promise<CallToolResult> =>
-  (await client.callTool({ name, arguments: args })) as CallToolResult;
 
 export const textOf = ({ content }: CallToolResult): string =>
   content.map((one) => (one.type === "text" ? one.text : one.type)).join("\n");

@@ -71,7 +71,7 @@ it("lets a writing call wait for a person, and the same call find its gate and i
 it("takes the same call of a colleague for another one, with a gate of its own and no result of others", async () => {
   const file = join(folder(), "c.txt");
   await using g = await openGuard(program("server-filesystem", join(file, "..")));
-  const [one, colleague] = [await g.connect(), await g.connect({ as: "admin" })];
+  const [one, colleague] = [await g.connect(), await g.connect("admin")];
   const args = { path: file, content: "x" };
   const waiting = call(one, "write_file", args);
   await expect.poll(() => g.t.kernel.gates()).toHaveLength(1);
@@ -92,7 +92,7 @@ it("asks the person at the client in a form, where the guard lets people decide 
   const file = join(folder(), "c.txt");
   await using g = await openGuard(program("server-filesystem", join(file, "..")), { answersGates: true });
   const asked: string[] = [];
-  const client = await g.connect({
+  const client = await g.connect("own", {
     capabilities: { elicitation: { form: {} } },
     person: ({ message }) => {
       asked.push(message);
@@ -106,7 +106,7 @@ it("asks the person at the client in a form, where the guard lets people decide 
 it("gives a client that opens addresses that of the gate, and waits for the decision there", async () => {
   const file = join(folder(), "d.txt");
   await using g = await openGuard(program("server-filesystem", join(file, "..")));
-  const client = await g.connect({
+  const client = await g.connect("own", {
     capabilities: { elicitation: { url: {} } },
     async person(params) {
       const [, workflow] = /#\/w\/(\w+)\/g\//.exec((params as { url: string }).url) ?? [];
@@ -158,7 +158,7 @@ it("decides by the tool and its arguments, as rules of a file say", async () => 
 
 it("passes prompts, resources, completions, logging, progress and sampling in both directions", async () => {
   await using g = await openGuard(program("server-everything", "stdio"), {}, { policies: [allowing()] });
-  const client = await g.connect({ capabilities: { sampling: {}, roots: {} } });
+  const client = await g.connect("own", { capabilities: { sampling: {}, roots: {} } });
   client.setRequestHandler("sampling/createMessage", () => ({
     model: "m",
     role: "assistant",
@@ -183,7 +183,7 @@ it("passes prompts, resources, completions, logging, progress and sampling in bo
 it("lets nobody else's same call find a gate, nor anybody fetch another one's task", async () => {
   const file = join(folder(), "g.txt");
   await using g = await openGuard(program("server-filesystem", join(file, "..")));
-  const [one, other] = [await g.connect(), await g.connect({ as: "foreign" })];
+  const [one, other] = [await g.connect(), await g.connect("foreign")];
   const params = { name: "write_file", arguments: { path: file, content: "x" } };
   const { task } = (await one.request(
     { method: "tools/call", params: { ...params, task: {} } } as never,
@@ -197,7 +197,7 @@ it("stands before several servers, whose names are prefixes, so that none takes 
   const path = folder();
   const servers = { files: program("server-filesystem", path), all: program("server-everything", "stdio") };
   await using g = await openGuard(servers, {}, { policies: [allowing()] });
-  const client = await g.connect({ capabilities: { roots: {}, sampling: {} } });
+  const client = await g.connect("own", { capabilities: { roots: {}, sampling: {} } });
   client.setRequestHandler("roots/list", () => ({ roots: [{ uri: `file://${path}`, name: "work" }] }));
   client.setRequestHandler("sampling/createMessage", () => ({
     model: "m",
@@ -222,6 +222,24 @@ it("stands before several servers, whose names are prefixes, so that none takes 
   });
 });
 
+it("refuses requests without a session before several servers, under the id that they have", async () => {
+  await using g = await openGuard({
+    a: program("server-everything", "stdio"),
+    b: program("server-everything", "stdio"),
+  });
+  const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+  for (const id of [7, "seven"]) {
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method: "tools/list", params: { _meta } });
+    const headers = {
+      ...{ accept: "application/json, text/event-stream", "content-type": "application/json" },
+      ...{ "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" },
+    };
+    const answer = await g.fetch("/mcp", { method: "POST", headers, body });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ id, error: { data: { supported: ["2025-11-25"] } } });
+  }
+});
+
 it("serves clients of 2026-07-28 without a session where one server is behind, over HTTP", async () => {
   const upstream = await createTestKernel({ capabilities: fixtures });
   const face = createMcpHandler(upstream.kernel);
@@ -229,7 +247,7 @@ it("serves clients of 2026-07-28 without a session where one server is behind, o
   const server = await serveHttp(app, { port: 0 });
   {
     await using g = await openGuard({ url: `${server.url}/mcp` }, {}, { policies: [allowing()] });
-    const client = await g.connect({ versionNegotiation: { mode: { pin: "2026-07-28" } } });
+    const client = await g.connect("own", { versionNegotiation: { mode: { pin: "2026-07-28" } } });
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("test_simple_text");
     expect(textOf(await call(client, "test_simple_text"))).toContain("This is a simple text response");
     expect(g.handler.vitals()).toEqual({ sessions: 0, streams: 0 });

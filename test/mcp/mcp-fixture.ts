@@ -41,14 +41,33 @@ export interface ConnectOptions extends ClientOptions {
 /** An app with MCP at /mcp; requests go to its `fetch`, no socket is opened. */
 export function openApp(kernel: Kernel, options: McpHandlerOptions = {}, more: readonly StaticToken[] = []) {
   const mcp = createMcpHandler(kernel, options);
-  const app = createHttpApp(kernel, { tokens: [...tokens, ...more], mounts: { "/mcp": mcp.handle } });
+  return { mcp, ...mountAt(kernel, mcp.handle, more) };
+}
+
+/** An app with this handler at /mcp, and clients of it, which `closeClients` closes. */
+export function mountAt(kernel: Kernel, handle: McpHandler["handle"], more: readonly StaticToken[] = []) {
+  const app = createHttpApp(kernel, { tokens: [...tokens, ...more], mounts: { "/mcp": handle } });
   const fetchPath = (path: string, init: RequestInit = {}, token = "own"): Promise<Response> => {
     const headers = new Headers(init.headers);
     if (token !== "") headers.set("authorization", `Bearer ${token}`);
     if (!headers.has("host")) headers.set("host", "127.0.0.1");
     return app.fetch(new Request(new URL(path, origin), { ...init, headers }));
   };
-  return { mcp, app, fetch: fetchPath };
+  const clients: Client[] = [];
+  return {
+    app,
+    fetch: fetchPath,
+    async connect(as = "own", given: ConnectOptions = {}): Promise<Client> {
+      const client = makeClient(given);
+      clients.push(client);
+      const asked = (url: string | URL, init?: RequestInit) => fetchPath(String(url), init, as);
+      await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", origin), { fetch: asked }));
+      return client;
+    },
+    async closeClients(): Promise<void> {
+      for (const client of clients) await client.close();
+    },
+  };
 }
 
 export async function openMcp(
@@ -58,27 +77,20 @@ export async function openMcp(
 ): Promise<McpUnderTest> {
   const t = await createTestKernel(kernelOptions);
   const face = openApp(t.kernel, { clock: t.clock, answersGates: true, ...options }, more);
-  const clients: Client[] = [];
   return {
     t,
     ...face,
-    async connect(as = "own", given = {}) {
-      const client = makeClient(given);
-      clients.push(client);
-      const asked = (url: string | URL, init?: RequestInit) => face.fetch(String(url), init, as);
-      await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", origin), { fetch: asked }));
-      return client;
-    },
     async [Symbol.asyncDispose]() {
-      for (const client of clients) await client.close();
+      await face.closeClients();
       await face.mcp.close();
       await t[Symbol.asyncDispose]();
     },
   };
 }
 
+/** A client; who has a person shows forms, unless the options say what it can ask. */
 export function makeClient({ person, ...options }: ConnectOptions = {}): Client {
-  const capabilities = { ...options.capabilities, ...(person !== undefined && { elicitation: { form: {} } }) };
+  const capabilities = { ...(person !== undefined && { elicitation: { form: {} } }), ...options.capabilities };
   const client = new Client({ name: "test", version: "1" }, { ...options, capabilities });
   if (person !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => person(params));
   return client;

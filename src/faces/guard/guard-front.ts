@@ -17,16 +17,15 @@ import {
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { ScopedCaller } from "../../contract/auth-context.ts";
-import type { JsonObject } from "../../contract/json.ts";
 import type { Kernel } from "../../index.ts";
-import { createErrorResponse } from "../../protocol/envelope.ts";
 import { errorWith } from "../../protocol/relayed-message.ts";
+import { headerMismatch } from "../mcp/check-param-headers.ts";
 import type { McpHandler, McpHandlerOptions } from "../mcp/create-mcp-handler.ts";
 import { type AnswerMessage, handleWith, McpHandlerShape } from "../mcp/handle-request.ts";
 import { McpServerOptions, readMcpOptions } from "../mcp/mcp-options.ts";
 import { createSessions, type SessionServer } from "../mcp/mcp-sessions.ts";
 import type { Guard, GuardServerOptions } from "./create-guard.ts";
-import { findMismatch, headerMismatch, withStatus } from "./http-refusal.ts";
+import { findMismatch, withStatus } from "./http-refusal.ts";
 
 export interface GuardStdio extends GuardServerOptions {
   readonly input: Readable;
@@ -101,9 +100,9 @@ export function createGuardHandler(guard: Guard, kernel: Kernel, asked: McpHandl
 /** Answers that this address speaks the protocol with sessions only. */
 function refuseVersion(message: unknown): Response {
   const error = new UnsupportedProtocolVersionError({ supported: ["2025-11-25"], requested: "2026-07-28" });
-  const id = isJSONRPCRequest(message) ? String(message.id) : null;
-  const data = error.data as JsonObject;
-  return Response.json(createErrorResponse(id, error.code, error.message, data), { status: 400 });
+  const id = isJSONRPCRequest(message) ? message.id : null;
+  const { code, message: why, data } = error;
+  return Response.json(errorWith(id, { code, message: why, data }), { status: 400 });
 }
 
 /** Checks the envelope and the headers of a request of 2026-07-28. Returns the refusal, or null. */

@@ -44,9 +44,6 @@ export function findMismatch({ method, params }: JSONRPCRequest, headers: Header
   return isSame ? null : `Mcp-Name is not the ${member} of the request`;
 }
 
-/** HeaderMismatch. */
-export const headerMismatch = -32_020;
-
 /** The HTTP status of errors that say that a request cannot be served: by their codes of JSON-RPC. */
 const statuses: Readonly<Record<number, number>> = {
   [-32700]: 400,

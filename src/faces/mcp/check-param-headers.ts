@@ -9,11 +9,11 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
-import { createErrorResponse } from "../../protocol/envelope.ts";
+import { errorWith } from "../../protocol/relayed-message.ts";
 
 const decimal = /^-?\d+(\.\d+)?$/;
-/** HeaderMismatch. */
-const headerMismatch = -32_020;
+/** HeaderMismatch of JSON-RPC: a header does not say what the request says. */
+export const headerMismatch = -32_020;
 
 /** Returns the refusal of a call whose headers and arguments disagree; null if they agree. */
 export function refuseHeaders(
@@ -25,9 +25,8 @@ export function refuseHeaders(
     const name = `Mcp-Param-${header}`;
     const why = whyNot(headers.get(name), value);
     if (why === null) continue;
-    const body = createErrorResponse(null, headerMismatch, `${name} ${why}`, { mismatch: { header: name } });
-    // Ids of MCP may be numbers.
-    return Response.json({ ...body, id }, { status: 400 });
+    const error = { code: headerMismatch, message: `${name} ${why}`, data: { mismatch: { header: name } } };
+    return Response.json(errorWith(id, error), { status: 400 });
   }
   return null;
 }
