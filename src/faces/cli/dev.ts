@@ -7,7 +7,6 @@
  *     ledger, ports and token, and takes up what was under way.
  * 3.  The ports are the first free ones from those of `serve` and `inspect` on, and stay the same.
  */
-import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
@@ -18,7 +17,7 @@ import { defaultInspectorPort } from "./inspect.ts";
 import { addCommonOptions, type CommonOptions, readPort, type Session } from "./options.ts";
 import { toJsonText, wrapLines } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
-import { servedAgain } from "./serve.ts";
+import { makeToken, servedAgain } from "./serve.ts";
 import { commandLine, flagsOf } from "./show-result.ts";
 import { isAskedToEnd, type Terminal } from "./terminal.ts";
 import { watchFolder } from "./watch-folder.ts";
@@ -85,7 +84,7 @@ type DevEvent =
 class DevSession {
   readonly #session: Session<DevOptions>;
   readonly #folder: string;
-  readonly #token = randomBytes(24).toString("base64url");
+  readonly #token = makeToken();
   readonly #isNew: boolean;
   #server: DevServer | null = null;
   #args: readonly string[] = [];

@@ -5,17 +5,16 @@
  * 1.  Over stdio only protocol messages are written to stdout; messages for people go to stderr.
  * 2.  The end of the input ends the guard. Unfinished calls wait in the ledger.
  */
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
 import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
-import type { Logger } from "../../index.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
-import { showLine, showText } from "../../protocol/visible-text.ts";
+import { showText } from "../../protocol/visible-text.ts";
 import type { Guard } from "../guard/create-guard.ts";
 import type { UpstreamPlace } from "../guard/upstream.ts";
+import { complainTo } from "./complain-to.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import {
   type AnswerGates,
@@ -31,7 +30,7 @@ import {
 } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import { UsageError } from "./report-error.ts";
-import { readToken, servedAgain } from "./serve.ts";
+import { makeToken, readToken, servedAgain } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface GuardCommand extends CommonOptions, AnswerGates {
@@ -218,7 +217,7 @@ async function serveFaces(
   const { createGuardHandler, serveGuardStdio } = await import("../guard/guard-front.ts");
   const { listen, answerGates: answersGates, approverToken: approver } = options;
   const logger = complainTo(terminal);
-  const token = options.token ?? randomBytes(24).toString("base64url");
+  const token = options.token ?? makeToken();
   const handler = listen === undefined ? null : createGuardHandler(guard, kernel, { answersGates, logger });
   const app = createHttpApp(kernel, {
     ...(handler !== null && { mounts: { "/mcp": handler.handle } }),
@@ -267,11 +266,4 @@ async function listenAt<S>(serve: (port: number) => Promise<S>, { listen, port }
     if (listen !== undefined || !isTaken) throw thrown;
     return serve(0);
   }
-}
-
-/** Returns a logger that prints errors of connections. The error of a call is part of its answer. */
-function complainTo({ complain }: Terminal): Logger {
-  const tell = (detail: object, message = ""): void =>
-    complain(showLine(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`));
-  return { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
 }

@@ -7,21 +7,13 @@
  *     work waits in the ledger.
  */
 import type { Command } from "commander";
-import type { Logger } from "../../index.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
-import { showLine } from "../../protocol/visible-text.ts";
+import { complainTo } from "./complain-to.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { type AnswerGates, addAnswerGates, addCommonOptions, type CommonOptions } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import { servedAgain } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** Returns a logger that prints errors of the connection itself. The error of a call is part of its answer. */
-function complainTo({ complain }: Terminal): Logger {
-  const tell = (detail: object, message = ""): void =>
-    complain(showLine(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`));
-  return { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
-}
 
 export function addMcp(program: Command, terminal: Terminal): void {
   addAnswerGates(addCommonOptions(program.command("mcp")))

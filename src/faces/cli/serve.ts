@@ -113,6 +113,9 @@ export function addServe(program: Command, terminal: Terminal): void {
     .action((options: ServeOptions) => openAndServe({ options, terminal }));
 }
 
+/** Makes a bearer token that nobody guesses. */
+export const makeToken = (): string => randomBytes(24).toString("base64url");
+
 export function readToken(value: string): string {
   if (!/^[\w.~+/=-]+$/.test(value)) throw new InvalidArgumentError("It has letters, digits and -._~+/= only.");
   return value;
@@ -165,7 +168,7 @@ async function serve(
   { observer, logger, inspector }: Watching,
 ): Promise<void> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
-  const token = options.token ?? randomBytes(24).toString("base64url");
+  const token = options.token ?? makeToken();
   const { metricsToken: scraper, approverToken: approver, origin } = options;
   const mcp = await openMcp(kernel, options);
   const app = createHttpApp(kernel, {
