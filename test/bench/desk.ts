@@ -50,43 +50,32 @@ async function browse({ page }: day.Seat): Promise<void> {
 }
 
 const tasks = [browse, day.approvePayment, day.readEdit, day.approveBatch, day.readWhy, day.answerDoubt] as const;
-const places = [
-  ["desk, dark", { viewport: { width: 1400, height: 900 }, colorScheme: "dark" }],
-  ["phone, light", { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "light" }],
-] as const;
-
 const quantile = (sorted: readonly number[], part: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
 
-async function work(browser: Browser, desk: day.Desk, at: 0 | 1): Promise<void> {
-  const [title, options] = places[at];
-  const context = await browser.newContext(options);
+async function work(browser: Browser, desk: day.Desk, place: day.Place): Promise<void> {
+  const context = await browser.newContext(day.places[place]);
   await context.addInitScript(observe);
   const page = await context.newPage();
   await page.goto(await desk.site.link(ann));
   await page.getByRole("button", { name: "Sign in" }).click();
-  const press: day.Seat["press"] = async (role, name) => {
-    const wanted = page.getByRole(role, { name, ...(typeof name === "string" && { exact: true }) }).first();
-    if (at === 1) return wanted.tap();
-    return wanted.press(role === "checkbox" ? "Space" : "Enter");
-  };
-  const seat: day.Seat = { page, names: day.seats[at] as day.Names, press };
+  const seat = day.sitAt(place, page);
   for (const task of tasks) {
     const began = performance.now();
     await task(seat);
-    console.log(`${title}: ${task.name}: done in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    console.log(`${place}: ${task.name}: done in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   }
   const { count, slow } = await readTimes(page);
   const all = [...Array.from({ length: Math.max(0, count - slow.length) }, () => 16), ...slow].sort((a, b) => a - b);
   const [p50, p95] = [quantile(all, 0.5), quantile(all, 0.95)];
-  console.log(`${title}: ${all.length} interactions, p50 ${p50} ms, p95 ${p95} ms, longest ${all.at(-1)} ms`);
+  console.log(`${place}: ${all.length} interactions, p50 ${p50} ms, p95 ${p95} ms, longest ${all.at(-1)} ms`);
   await context.close();
 }
 
 const desk = await day.openDesk({ runs: 1_000, gates: 600 });
 const args = ["--no-sandbox", "--no-zygote", "--disable-dev-shm-usage"];
 const browser = await chromium.launch({ executablePath: await findChromium(), args, chromiumSandbox: false });
-await work(browser, desk, 0);
-await work(browser, desk, 1);
+await work(browser, desk, "desk");
+await work(browser, desk, "phone");
 await browser.close();
 await desk.site[Symbol.asyncDispose]();

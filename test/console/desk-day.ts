@@ -134,6 +134,24 @@ export interface Seat {
   readonly press: (role: "button" | "link" | "checkbox", name: string | RegExp) => Promise<void>;
 }
 
+/** Where the work is done: at a desk in the dark by keys, and on a phone in the light by touch. */
+export const places = {
+  desk: { viewport: { width: 1400, height: 900 }, colorScheme: "dark" },
+  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "light" },
+} as const;
+export type Place = keyof typeof places;
+
+/** Returns a seat at a place: one of `seats` each. */
+export function sitAt(place: Place, page: Page): Seat {
+  const names = seats[place === "desk" ? 0 : 1] as Names;
+  const press: Seat["press"] = async (role, name) => {
+    const wanted = page.getByRole(role, { name, ...(typeof name === "string" && { exact: true }) }).first();
+    if (place === "phone") return wanted.tap();
+    return wanted.press(role === "checkbox" ? "Space" : "Enter");
+  };
+  return { page, names, press };
+}
+
 async function find({ page, press }: Seat, what: string, open: string | RegExp): Promise<void> {
   await page.getByLabel("Search").first().fill(what);
   await page

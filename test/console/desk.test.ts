@@ -3,7 +3,6 @@
  * desk in the dark, and by touch on a phone in the light.
  */
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Visitor } from "./browser.ts";
 import * as day from "./desk-day.ts";
@@ -15,27 +14,15 @@ beforeAll(async () => {
 });
 afterAll(() => desk.site[Symbol.asyncDispose]());
 
-const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "light" } as const;
-const dark = { viewport: { width: 1400, height: 900 }, colorScheme: "dark" } as const;
-
-const pressBy =
-  (page: Page, byTouch: boolean): day.Seat["press"] =>
-  async (role, name) => {
-    const wanted = page.getByRole(role, { name, ...(typeof name === "string" && { exact: true }) }).first();
-    if (byTouch) return wanted.tap();
-    return wanted.press(role === "checkbox" ? "Space" : "Enter");
-  };
-
 describe.each([
-  ["by keys at a desk in the dark", dark, 0],
-  ["by touch on a phone in the light", phone, 1],
-] as const)("somebody who is no engineer, %s", (_title, options, at) => {
+  ["by keys at a desk in the dark", "desk"],
+  ["by touch on a phone in the light", "phone"],
+] as const)("somebody who is no engineer, %s", (_title, place) => {
   let visitor: Visitor;
   let seat: day.Seat;
   beforeAll(async () => {
-    visitor = await desk.site.enter(ann, { ...options, holds: true });
-    const { page } = visitor;
-    seat = { page, names: day.seats[at] as day.Names, press: pressBy(page, options === phone) };
+    visitor = await desk.site.enter(ann, { ...day.places[place], holds: true });
+    seat = day.sitAt(place, visitor.page);
   });
   afterAll(async () => {
     expect(visitor.complaints).toEqual([]);
@@ -49,7 +36,7 @@ describe.each([
     expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)).toEqual([]);
     const beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
     expect(await page.evaluate(beyond)).toBe(0);
-    if (options === dark) expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
+    if (place === "desk") expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
   }
 
   it("finds and approves the payment of a supplier", async () => {
