@@ -6,6 +6,11 @@ export type GateStatus = (typeof gateStatuses)[number];
 
 /** The care that faces take before they send an approval: a typed word, or a second step. */
 export const gateConfirms = ["type", "second_step"] as const;
+export type GateConfirm = (typeof gateConfirms)[number];
+
+/** Returns the strictest of these cares: a typed word before a second step; undefined if none is asked for. */
+export const strictestConfirm = (cares: readonly (GateConfirm | undefined)[]): GateConfirm | undefined =>
+  gateConfirms.find((care) => cares.includes(care));
 
 /** The word that a person types where a gate asks for one. */
 export const confirmWord = "approve";

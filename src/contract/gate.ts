@@ -48,6 +48,8 @@ export const GateReason = z.object({
   source: z.enum(["policy", "plan", "operator", "recovery"]),
   rule: z.string(),
   reason: z.string(),
+  /** The care that this source asks of faces before an approval is sent. */
+  confirm: z.enum(gateConfirms).optional(),
 });
 export type GateReason = z.infer<typeof GateReason>;
 
@@ -211,7 +213,7 @@ export const Gate = z.object({
   delegation: z.boolean().default(true),
   /** Whether votes need a signature. */
   signed: z.boolean().default(false),
-  /** The care of faces before an approval is sent: to `type` the word `approve`, or a `second_step`. */
+  /** The care of faces before an approval, the strictest of plan and rules: to `type` `approve`, or a `second_step`. */
   confirm: z.enum(gateConfirms).optional(),
   /** The round of drafting that the step was in; the fold adds it. A regenerated step is shown anew. */
   draft_version: z.int().optional(),

@@ -8,6 +8,7 @@
  *     that are installed later.
  */
 import { z } from "zod";
+import { gateConfirms } from "./gate-status.ts";
 import { JsonValue } from "./json.ts";
 import { Effect } from "./operator.ts";
 import { DecisionWord, decisionsAt, defaultRuleNames, liftingDecisions, PolicyStage } from "./policy.ts";
@@ -149,6 +150,8 @@ const RuleFields = z.strictObject({
   reason: z.string().min(1).max(4096),
   redactions: z.array(Path).min(1).optional(),
   transform: PayloadChange.optional(),
+  /** The care that faces take before they send an approval. */
+  confirm: z.enum(gateConfirms).optional(),
 });
 export type RuleData = z.infer<typeof RuleFields>;
 
@@ -172,7 +175,11 @@ function complainOfStages({ stages, when, decision }: RuleData, complain: Compla
   }
 }
 
-function complainOfAnswer({ decision, transform, redactions }: RuleData, complain: Complain): void {
+function complainOfAnswer({ stages, decision, transform, redactions, confirm }: RuleData, complain: Complain): void {
+  if (confirm !== undefined && decision !== "REQUIRE_HUMAN_APPROVAL")
+    complain("confirm", `only REQUIRE_HUMAN_APPROVAL has confirm, not ${decision}`);
+  if (confirm !== undefined && stages.some((stage) => stage !== "action"))
+    complain("confirm", "a rule that has confirm is asked at action alone");
   const needs = (field: "transform" | "redactions", given: unknown, word: RuleData["decision"]): void => {
     if (decision === word && given === undefined) complain(field, `${word} needs ${field}`);
     if (decision !== word && given !== undefined) complain(field, `only ${word} has ${field}, not ${decision}`);

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
+import { gateConfirms } from "./gate-status.ts";
 import type { Intent, ScheduleOrigin } from "./intent.ts";
 import { type Json, JsonValue } from "./json.ts";
 
@@ -41,6 +42,8 @@ export const RuleAnswer = z.object({
   reason: z.string().default(""),
   transform: JsonValue.nullable().default(null),
   redactions: z.array(z.string()).default([]),
+  /** The care that faces take before an approval; only a rule that requires approval of a call may ask for it. */
+  confirm: z.enum(gateConfirms).optional(),
 });
 export type RuleAnswer = z.input<typeof RuleAnswer>;
 
@@ -69,6 +72,8 @@ export const PolicyDecision = z.object({
   reason: z.string(),
   transform: JsonValue.nullable(),
   redactions: z.array(z.string()),
+  /** The strictest care that the rules which require approval ask for; absent if none does. */
+  confirm: z.enum(gateConfirms).optional(),
   policies: z.array(z.string()).default([]),
   /** The default rules that matched and were lifted; absent if there are none. They are not among `policies`. */
   lifts: z.array(PolicyLift).optional(),

@@ -103,6 +103,7 @@ function compileRule({
   reason,
   redactions = [],
   transform,
+  confirm,
   lifts,
 }: RuleData): PolicyRule {
   const judges = conditionsOf(when);
@@ -110,7 +111,13 @@ function compileRule({
   const evaluate = (question: PolicyQuestion): RuleAnswer | null => {
     if (!judges.every((judge) => judge(question) ?? restricts)) return null;
     const changed = transform === undefined ? null : changePayload(question.subject.payload, transform);
-    return { decision, reason, redactions: [...redactions], transform: changed };
+    return {
+      decision,
+      reason,
+      redactions: [...redactions],
+      transform: changed,
+      ...(confirm !== undefined && { confirm }),
+    };
   };
   return Object.freeze({ name, stages: Object.freeze([...stages]), ...(lifts !== undefined && { lifts }), evaluate });
 }

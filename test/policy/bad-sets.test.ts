@@ -45,6 +45,9 @@ describe("a policy set", () => {
     ["a transform with another decision", rule({ transform: { set: { a: 1 } } }), "transform"],
     ["a transform that changes nothing", rule({ decision: "TRANSFORM", transform: {} }), "transform"],
     ["redactions with another decision", rule({ redactions: ["a"] }), "redactions"],
+    ["confirm without a demand for approval", rule({ confirm: "type" }), "confirm"],
+    ["confirm at stage plan", rule({ stages: ["plan"], decision: "REQUIRE_APPROVAL", confirm: "type" }), "confirm"],
+    ["a care that is not known", rule({ decision: "REQUIRE_APPROVAL", confirm: "twice" }), "confirm"],
     ["ALLOW_WITH_REDACTION without redactions", rule({ decision: "REDACT" }), "redactions"],
     ["a path that is none", rule({ decision: "REDACT", redactions: ["a..b"] }), "redactions.0"],
     [

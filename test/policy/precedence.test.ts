@@ -57,6 +57,27 @@ describe("precedence", () => {
     expect(await ask([change, mask, deny])).toMatchObject({ transform: null, redactions: [] });
   });
 
+  it("the strictest care of the rules that require approval stands, also over rounds", async () => {
+    const second = rule("second", { decision: "REQUIRE_APPROVAL", confirm: "second_step" });
+    const type = rule("type", { decision: "REQUIRE_APPROVAL", confirm: "type" });
+    const onceChanged = rule("once", ({ subject }) =>
+      (subject.payload as { readonly a: number }).a === 1 ? { decision: "REQUIRE_APPROVAL", confirm: "type" } : null,
+    );
+    expect((await ask([approve])).confirm).toBeUndefined();
+    expect((await ask([approve, second])).confirm).toBe("second_step");
+    expect((await ask([second, allow, type])).confirm).toBe("type");
+    expect((await ask([second, change, onceChanged])).confirm).toBe("type");
+  });
+
+  it.each([
+    ["action", { decision: "ALLOW", confirm: "type" }, "confirm needs REQUIRE_HUMAN_APPROVAL, not ALLOW"],
+    ["plan", { decision: "REQUIRE_APPROVAL", confirm: "type" }, "confirm cannot be honoured at stage plan"],
+  ] as const)("at stage %s a care that no gate can show denies", async (stage, answer, why) => {
+    const decision = await ask([rule("careful", answer, [stage])], stage);
+    expect(decision.decision).toBe("DENY");
+    expect(decision.reason).toContain(why);
+  });
+
   it("[PLC-06] two rules that transform alike agree; two that do not deny, and both are named", async () => {
     const same = rule("same", { decision: "TRANSFORM", transform: { b: 2, a: 1 } });
     expect(await ask([change, same])).toMatchObject({ decision: "TRANSFORM", transform: { a: 1, b: 2 } });

@@ -254,7 +254,7 @@ describe("the example of the page about rules", () => {
     const fields = new Set(
       data.rules.flatMap(({ when = {}, ...rest }) => [...Object.keys(when), ...Object.keys(rest)]),
     );
-    const ofRule = "decision name reason redactions stages transform";
+    const ofRule = "confirm decision name reason redactions stages transform";
     const ofCondition = "amounts effects intents operators principals risk roles tags tenants times";
     expect([...fields].toSorted()).toEqual(`${ofRule} ${ofCondition}`.split(" ").toSorted());
   });

@@ -11,6 +11,7 @@
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
+import { strictestConfirm } from "../../../contract/gate-status.ts";
 import type { Json } from "../../../contract/json.ts";
 import { follow } from "../../../contract/maybe-promise.ts";
 import {
@@ -103,7 +104,13 @@ function conclude(changes: readonly Change[], last: Evaluated): PolicyDecision {
   const redactions = redactionsOf(rounds);
   const isTransformed = rounds.some(({ decision }) => decision.transform !== null);
   const transform = isTransformed ? redact((changes.at(-1) as Change).payload, redactions) : null;
-  const concluded = { ...strictestOf(rounds), transform, redactions, policies, ...lifted };
+  const confirm = strictestConfirm(rounds.map(({ decision }) => decision.confirm));
+  const concluded = {
+    ...strictestOf(rounds),
+    ...(confirm !== undefined && { confirm }),
+    ...{ transform, redactions, policies },
+    ...lifted,
+  };
   return changes.length === 1 ? concluded : { ...concluded, changes: changes.map((one) => recordOf(one, redactions)) };
 }
 

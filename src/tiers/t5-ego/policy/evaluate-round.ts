@@ -14,6 +14,7 @@
  */
 import { z } from "zod";
 import { digest } from "../../../contract/digest.ts";
+import { strictestConfirm } from "../../../contract/gate-status.ts";
 import { deepFreeze, type Json, toJson } from "../../../contract/json.ts";
 import { isPromise } from "../../../contract/maybe-promise.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
@@ -156,6 +157,10 @@ function read(rule: PolicyRule, answer: RuleAnswer | null, { stage, subject }: P
     return denied(rule, `redactions cannot be honoured at stage ${stage}`);
   if (rule.lifts !== undefined && decision !== "DENY" && !liftingDecisions.includes(decision))
     return denied(rule, `a rule that lifts ${rule.lifts} answers ALLOW or REQUIRE_HUMAN_APPROVAL, not ${decision}`);
+  if (parsed.data.confirm !== undefined && decision !== "REQUIRE_HUMAN_APPROVAL")
+    return denied(rule, `confirm needs REQUIRE_HUMAN_APPROVAL, not ${decision}`);
+  if (parsed.data.confirm !== undefined && stage !== "action")
+    return denied(rule, `confirm cannot be honoured at stage ${stage}`);
   const changes = decision === "TRANSFORM";
   if (transform !== null && !changes && decision !== "DENY")
     return denied(rule, `a transform needs TRANSFORM, not ${decision}`);
@@ -207,6 +212,7 @@ function combine(all: readonly Matched[], on: Judged): Evaluated {
   const lost = findLost(matched, { ...on, transform });
   if (lost !== null) return deny(lost.name, `policy ${lost.name} failed, which denies: ${lost.why}`);
   const redactions = [...new Set(matched.flatMap((m) => m.answer.redactions))];
+  const confirm = strictestConfirm(matched.map((m) => m.answer.confirm));
   const changers = matched.filter((m) => m.answer.transform !== null || m.answer.redactions.length > 0);
   return {
     decision: {
@@ -215,6 +221,7 @@ function combine(all: readonly Matched[], on: Judged): Evaluated {
       decided_by: winner.rule.name,
       transform: redact(transform, redactions),
       redactions,
+      ...(confirm !== undefined && { confirm }),
       ...base,
     },
     changers: changers.map((m) => m.rule.name),

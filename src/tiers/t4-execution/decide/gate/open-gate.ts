@@ -17,6 +17,7 @@ import { draft, type EventPayloads } from "../../../../contract/event.ts";
 import { plainGate } from "../../../../contract/events.ts";
 import { type Gate, type GateReason, gateIdOf, isOpenGate } from "../../../../contract/gate.ts";
 import { completeQuorum, type GateExpiry, type GateSpec, rolesOf, stagesOf } from "../../../../contract/gate-spec.ts";
+import { strictestConfirm } from "../../../../contract/gate-status.ts";
 import { refOf } from "../../../../contract/gate-vote.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import type { Principal } from "../../../../contract/intent.ts";
@@ -77,8 +78,15 @@ export function describeGate(
     consequences: consequencesOf(run, step),
     ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
     ...whoDecides(run, step.gate ?? {}),
+    ...careOf(step.gate, reasons),
     ...timesOf(step.gate, base.opened_at),
   };
+}
+
+/** Returns the care that faces take before they send an approval: the strictest that the plan or a rule asks for. */
+function careOf(spec: GateSpec | null, reasons: readonly GateReason[]): Pick<Gate, "confirm"> {
+  const confirm = strictestConfirm([spec?.confirm, ...reasons.map((reason) => reason.confirm)]);
+  return confirm === undefined ? {} : { confirm };
 }
 
 /** Returns the members of a gate that its operator presents, and a note for the preview if that failed. */
@@ -118,6 +126,7 @@ export function describeQuestion(run: Run, step: PlanStep, payload: AskParams): 
     },
     ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
     ...whoDecides(run, step.gate ?? {}),
+    ...careOf(step.gate, []),
     ...timesOf(step.gate, base.opened_at),
   };
 }
@@ -135,7 +144,6 @@ function whoDecides(run: Run, spec: Partial<GateSpec>) {
     separation: spec.separation ?? false,
     delegation: spec.delegation ?? true,
     signed: spec.signed ?? false,
-    ...(spec.confirm === undefined ? {} : { confirm: spec.confirm }),
     requester: refOf(intent.actor),
     ...(spec.principal_types === undefined ? {} : { principal_types: spec.principal_types }),
   };
@@ -201,7 +209,12 @@ export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "st
   const decision = stepOf(run, step.step_id).decision;
   const reasons: GateReason[] = [];
   if (decision?.decision === "REQUIRE_HUMAN_APPROVAL")
-    reasons.push({ source: "policy", rule: decision.policies.join(", "), reason: decision.reason });
+    reasons.push({
+      source: "policy",
+      rule: decision.policies.join(", "),
+      reason: decision.reason,
+      ...(decision.confirm !== undefined && { confirm: decision.confirm }),
+    });
   if (step.gate !== null) reasons.push({ source: "plan", rule: "declared gate", reason: step.gate.reason });
   if (operator.metadata.policy_tags.includes("human_approval"))
     reasons.push({ source: "operator", rule: "human_approval", reason: `${step.operator} asks for a person` });
