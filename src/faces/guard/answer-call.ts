@@ -15,6 +15,7 @@ import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../../index.ts";
+import { linkTo } from "../../protocol/console-link.ts";
 import { waitForRest } from "../../protocol/wait-for-rest.ts";
 import { applyAnswers, askableGates, questionKey, toQuestion } from "../mcp/ask-person.ts";
 import { abilitiesOf, type Declared, hasForms } from "../mcp/client-abilities.ts";
@@ -135,9 +136,9 @@ type Minted = Parameters<ReturnType<typeof questionStates>["mint"]>[0];
 const mint = (context: GuardContext, asked: Minted, ctx: ServerContext): Promise<string> =>
   Promise.resolve(questionStates(context).mint(asked, ctx));
 
-/** Returns the address at which a gate is decided, after signing in. */
-const linkOf = ({ guard }: GuardContext, { workflow_id }: WorkflowState, { gate_id }: Gate): string =>
-  `${guard.consoleUrl()}#/w/${encodeURIComponent(workflow_id)}/g/${encodeURIComponent(gate_id)}`;
+/** Returns the address at which a gate is decided. */
+const linkOf = ({ guard }: GuardContext, { workflow_id }: WorkflowState, gate: Gate): string =>
+  linkTo(guard.consoleUrl(), { workflow_id, gate });
 
 /** Returns the answer of a call that still waits for a person. */
 function tellWaiting(context: GuardContext, state: WorkflowState): ToolAnswer {

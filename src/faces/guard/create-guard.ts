@@ -14,6 +14,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { CapabilityDefinition, Kernel } from "../../index.ts";
 import { judgeAnnotations } from "../../packages/operators/mcp/judge-annotations.ts";
 import { readCallFailure } from "../../packages/operators/mcp/mcp-error.ts";
+import { linkToRun } from "../../protocol/console-link.ts";
 import { refuseHeaders } from "../mcp/check-param-headers.ts";
 import { type McpOptions, McpServerOptions, readMcpOptions } from "../mcp/mcp-options.ts";
 import { acceptPackage } from "./accept-package.ts";
@@ -177,7 +178,7 @@ const listingMs = 30_000;
 
 /** Refuses a tool that nobody has accepted. @throws KernelErrorException T0_GUARD_TOOL_CHANGED. */
 function refuseTool({ guard }: GuardContext, server: string, tool: string, { reason, workflow_id }: Refused): never {
-  const link = workflow_id === undefined ? {} : { workflow_id, link: `${guard.consoleUrl()}#/w/${workflow_id}` };
+  const link = workflow_id === undefined ? {} : { workflow_id, link: linkToRun(guard.consoleUrl(), { workflow_id }) };
   const where = "link" in link ? `; a person decides at ${link.link}` : "";
   const message = `${tool} of ${server} ${reason}${where}`;
   return raise(kernelError("T0_GUARD_TOOL_CHANGED", message, guardRef, { detail: { server, tool, ...link } }));

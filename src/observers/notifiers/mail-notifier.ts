@@ -14,11 +14,12 @@ import { raise } from "../../contract/kernel-error.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { NoticeTaken, Notifier } from "../../index.ts";
+import { ConsoleUrl, linkTo, linkToRun } from "../../protocol/console-link.ts";
 import { loadPeers } from "../../protocol/load-peers.ts";
 import { type DescribedNotice, describeCut, describeNotice } from "./describe-notice.ts";
 import { describeWait } from "./describe-wait.ts";
 import { findRecipients, findReminded, MailAddress, Recipients } from "./find-recipients.ts";
-import { ConsoleUrl, linkTo, linkToRun, notifierOptions } from "./notifier-options.ts";
+import { notifierOptions } from "./notifier-options.ts";
 
 const Smtp = z.strictObject({
   /** Its name or address. */

@@ -1,8 +1,8 @@
 /**
- * The options of all notifiers: name, kinds, the console's address. Owns: the check of these, and the link to a gate.
+ * The options of all notifiers: name, kinds, addresses. Owns: the check of these.
  */
 import { z } from "zod";
-import { type GateNotice, NoticeKind, type WaitNotice } from "../../contract/gate-notice.ts";
+import { NoticeKind } from "../../contract/gate-notice.ts";
 
 /** Returns the schema of what every notifier may be told; `name` is the one that it has by default. */
 export const notifierOptions = (name: string) =>
@@ -26,12 +26,6 @@ export interface NotifierOptions extends Readonly<z.input<ReturnType<typeof noti
 
 const httpUrl = /^https?$/;
 
-/** The address of the console, as people's browsers know it. */
-export const ConsoleUrl = z
-  .url({ protocol: httpUrl, error: "is the console's address, such as https://gates.example" })
-  .refine((text) => !/[?#]/.test(text), "has neither query nor fragment")
-  .transform((text) => (text.endsWith("/") ? text : `${text}/`));
-
 /** An address that may be posted to. */
 export const PostUrl = z
   .url({ protocol: httpUrl, error: "is an address such as https://hooks.example/path" })
@@ -44,11 +38,3 @@ export const needsHttps = "is https; plain http is for private addresses, with a
 /** Returns whether an address is https, or may be plain http because private addresses are meant; an absent one may. */
 export const isHttpsWhereNeeded = (url: URL | undefined, allowPrivate: boolean): boolean =>
   url === undefined || url.protocol === "https:" || allowPrivate;
-
-/** Returns the address at which the gate is decided, after signing in. Opening it decides nothing. */
-export const linkTo = (consoleUrl: string, notice: GateNotice): string =>
-  `${linkToRun(consoleUrl, notice)}/g/${encodeURIComponent(notice.gate.gate_id)}`;
-
-/** Returns the address of the page of a workflow. */
-export const linkToRun = (consoleUrl: string, { workflow_id }: Pick<WaitNotice, "workflow_id">): string =>
-  `${consoleUrl}#/w/${encodeURIComponent(workflow_id)}`;

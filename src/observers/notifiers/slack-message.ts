@@ -9,9 +9,9 @@
  */
 import { isOpenGate } from "../../contract/gate.ts";
 import type { GateNotice, WaitNotice } from "../../contract/gate-notice.ts";
+import { linkTo, linkToRun } from "../../protocol/console-link.ts";
 import { cut, type DescribedNotice, describeCut, describeNotice, isStanding } from "./describe-notice.ts";
 import { describeWait } from "./describe-wait.ts";
-import { linkTo, linkToRun } from "./notifier-options.ts";
 
 export interface MessageOptions {
   readonly consoleUrl: string;

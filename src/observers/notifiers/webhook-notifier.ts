@@ -17,16 +17,9 @@ import { readStrictly } from "../../contract/known-keys.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../../index.ts";
+import { ConsoleUrl, linkTo, linkToRun } from "../../protocol/console-link.ts";
 import { withholdWait } from "./describe-wait.ts";
-import {
-  ConsoleUrl,
-  isHttpsWhereNeeded,
-  linkTo,
-  linkToRun,
-  needsHttps,
-  notifierOptions,
-  PostUrl,
-} from "./notifier-options.ts";
+import { isHttpsWhereNeeded, needsHttps, notifierOptions, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
