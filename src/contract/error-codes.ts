@@ -9,7 +9,7 @@
  */
 
 import { busy, degraded, external, input, policy, processing, resource } from "./error-row.ts";
-import { guardErrorCodes } from "./guard-error-codes.ts";
+import { faceErrorCodes } from "./face-error-codes.ts";
 import { createError, type KernelError, type Severity } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
 
@@ -140,7 +140,7 @@ export const errorCodes = Object.freeze({
     "End sessions of yours that you no longer use, then begin this one again.",
     busy,
   ),
-  ...guardErrorCodes,
+  ...faceErrorCodes,
   T0_HTTP_ADDRESS_UNAVAILABLE: external("Choose another address or port, or stop what listens there.", {
     retryable: false,
     http: 503,

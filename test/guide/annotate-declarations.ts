@@ -133,6 +133,7 @@ const entries = [
   "src",
   "src/faces/http",
   "src/faces/mcp",
+  "src/faces/agents/ai-sdk",
   "src/observers/notifiers",
   "src/packages/operators/llm",
   "src/testing",

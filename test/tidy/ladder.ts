@@ -65,6 +65,8 @@ export const ladder: readonly Floor[] = [
     packages: "declared",
     builtins: "any",
   },
+  // An agent's tool calls are workflows of the public kernel; a framework's own types stay in its folder.
+  { room: "faces/agents", may: ["index", "protocol", "contract"], packages: "declared", builtins: [] },
   // It streams what an inspector is told.
   {
     room: "faces/http",

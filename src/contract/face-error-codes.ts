@@ -1,0 +1,5 @@
+/** The rows of the catalogue of error codes that single faces emit. */
+import { agentErrorCodes } from "./agent-error-codes.ts";
+import { guardErrorCodes } from "./guard-error-codes.ts";
+
+export const faceErrorCodes = { ...guardErrorCodes, ...agentErrorCodes } as const;
