@@ -157,6 +157,7 @@ export {
   PolicyStage,
   type PolicySubject,
   type RuleSet,
+  type SubjectApproval,
 } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { type FactFormat, PresentedFact } from "./contract/present.ts";

@@ -277,6 +277,7 @@ export const errorCodes = Object.freeze({
       "see it again.",
   ),
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
+  T5_POLICY_UNSIGNED: policy("Have the bundle signed by one of the keys that openBundle is given, or add its key."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_EXPIRED: policy(
     "Nobody decided in time, so the gate's expiry denied it: submit the request again, or give its gate more time " +

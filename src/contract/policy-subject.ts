@@ -7,7 +7,7 @@ import type { Gate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
 import type { Json } from "./json.ts";
 import type { PlanStep } from "./plan.ts";
-import type { PolicySubject } from "./policy.ts";
+import type { PolicySubject, SubjectApproval } from "./policy.ts";
 import { withTemplates } from "./step-group.ts";
 
 /** Returns a subject with the parent of the work, if the work is that of a child. */
@@ -45,7 +45,30 @@ export const planSubject = (planId: string, steps: readonly PlannedStep[]): Poli
   },
 });
 
-export const actionSubject = (step: PlanStep, effect: string, payload: Json): PolicySubject => ({
+/**
+ * Returns the approvals that stand at a gate on the payload with this digest: the counted votes, and the decision of a
+ * gate that one person decides.
+ */
+export function approvalsOn(gate: Gate | undefined, hash: string): readonly SubjectApproval[] {
+  if (gate === undefined || gate.payload_digest !== hash) return [];
+  const votes = gate.votes.flatMap(({ decision, advisory, principal, role, on_behalf_of, at }) =>
+    decision === "approve" && !advisory ? [{ principal, role, on_behalf_of, at }] : [],
+  );
+  const { decision } = gate;
+  if (decision?.decision !== "approve" || decision.principal === null || votes.length > 0) return votes;
+  const { type, id, role } = decision.principal;
+  return [{ principal: { type, id }, role, on_behalf_of: null, at: decision.at }];
+}
+
+const withApprovals = (approvals: readonly SubjectApproval[]): Pick<PolicySubject, "approvals"> =>
+  approvals.length === 0 ? {} : { approvals };
+
+export const actionSubject = (
+  step: PlanStep,
+  effect: string,
+  payload: Json,
+  approvals: readonly SubjectApproval[],
+): PolicySubject => ({
   name: step.name,
   operator: step.operator,
   effect,
@@ -53,6 +76,7 @@ export const actionSubject = (step: PlanStep, effect: string, payload: Json): Po
   risk_level: step.risk_level,
   payload,
   applies: step.applies,
+  ...withApprovals(approvals),
 });
 
 export const outcomeSubject = (step: PlanStep, type: string, content: Json): PolicySubject => ({
@@ -72,7 +96,10 @@ export interface GateCommand {
   readonly to?: PrincipalRef | undefined;
 }
 
-/** Returns the subject of a decision at a gate. Its tags name the decision and the person who decides. */
+/**
+ * Returns the subject of a decision at a gate. Its tags name the decision and the person who decides; its approvals are
+ * those that stand before the decision.
+ */
 export const gateSubject = (gate: Gate, { decision, principal, to }: GateCommand): PolicySubject => ({
   name: gate.gate_id,
   operator: gate.operator,
@@ -80,4 +107,5 @@ export const gateSubject = (gate: Gate, { decision, principal, to }: GateCommand
   tags: [decision, ...(to === undefined ? [] : [`to:${to.id}`]), `principal:${principal.id}`],
   risk_level: gate.risk_level,
   payload: gate.payload,
+  ...withApprovals(approvalsOn(gate, gate.payload_digest)),
 });

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import { gateConfirms } from "./gate-status.ts";
+import type { PrincipalRef } from "./gate-vote.ts";
 import type { Intent, ScheduleOrigin } from "./intent.ts";
 import { type Json, JsonValue } from "./json.ts";
 
@@ -103,10 +104,24 @@ export interface PolicySubject {
   readonly applies?: string | null;
   /** Whether a person has approved it. */
   readonly approved?: boolean;
+  /** The approvals that stand on exactly this payload at its gate; absent if there are none. */
+  readonly approvals?: readonly SubjectApproval[];
   /** The schedule that submitted the work, and for which instant; absent if a request did. */
   readonly schedule?: ScheduleOrigin;
   /** The step that began the workflow as its child; absent if a request did, and for a decision at a gate. */
   readonly parent?: SubjectParent;
+}
+
+/** An approval that stands on the payload that is judged. */
+export interface SubjectApproval {
+  /** The person who gave it. */
+  readonly principal: PrincipalRef;
+  /** The role in which they gave it. */
+  readonly role: string;
+  /** The owner of the seat, if it was lent to them. */
+  readonly on_behalf_of: PrincipalRef | null;
+  /** The ISO instant. */
+  readonly at: string;
 }
 
 /** The parent of the work that is judged. */
@@ -135,6 +150,8 @@ export interface PolicyQuestion {
   readonly context: ContextBundle | null;
   /** ISO instant of the turn that asks. */
   readonly now: string;
+  /** The part of the request's `maxCost` that is spent; a question that a host makes itself may leave it out. */
+  readonly spent?: number;
 }
 
 /** Rules that change together: the result of `definePolicySet`. */

@@ -14,6 +14,7 @@ import type { Plan, PlanStep } from "../contract/plan.ts";
 import type { PolicyQuestion, PolicySubject } from "../contract/policy.ts";
 import {
   actionSubject,
+  approvalsOn,
   gateSubject,
   outcomeSubject,
   type PlannedStep,
@@ -24,7 +25,7 @@ import { readWith } from "../contract/schema-reading.ts";
 import { toStepResult } from "../contract/step.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { resolveParams } from "../tiers/t4-execution/decide/payload/resolve-templates.ts";
-import { outputsOf } from "../tiers/t4-execution/decide/run/run.ts";
+import { outputsOf, spentFor } from "../tiers/t4-execution/decide/run/run.ts";
 
 type Decided = EventPayloads["POLICY_DECIDED"];
 
@@ -54,6 +55,7 @@ export function pastQuestion(past: PastDecision): PolicyQuestion | string {
     intent: record.intent,
     context: record.bundle,
     now: decided.asked_at ?? event.timestamp,
+    spent: decided.stage === "action" ? spentFor(record, event.step_id ?? "") : record.spent,
   });
 }
 
@@ -73,7 +75,9 @@ const describers: Readonly<Record<Decided["stage"], (past: PastDecision) => Poli
     if (effect === undefined)
       return `the ledger does not say what ${step.operator} may do outside, and it is not registered here`;
     const payload = findPayload(past, actionPayloads(past, step));
-    return payload === undefined ? missingPayload(past) : actionSubject(step, effect, payload);
+    if (payload === undefined) return missingPayload(past);
+    const gate = past.record.gates.get(gateIdOf(step.step_id));
+    return actionSubject(step, effect, payload, approvalsOn(gate, past.decided.payload_hash));
   },
   outcome(past) {
     const step = stepOf(past);

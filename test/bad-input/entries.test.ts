@@ -14,6 +14,7 @@ import { inspectKernel, serveInspector } from "../../src/observers/inspect/index
 import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/observers/notifiers/index.ts";
 import { createLogger, createObserver } from "../../src/observers/telemetry/index.ts";
 import { defineAgent, llmOperator, replayModel } from "../../src/packages/operators/llm/index.ts";
+import { cedar, openBundle, signBundle } from "../../src/packages/policies/cedar/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { expectCoded, expectRefused, openKernel } from "./fixture.ts";
 import { hostileValues } from "./hostile.ts";
@@ -42,6 +43,9 @@ const made = {
     createMcpServer,
   },
   ...{
+    cedar,
+    openBundle: (options: never) => openBundle("", options),
+    signBundle: (options: never) => signBundle({ policies: "x" }, options),
     mcpOperators,
     serveMcpStdio,
     mailNotifier,

@@ -136,6 +136,7 @@ const entries = [
   "src/faces/agents/ai-sdk",
   "src/observers/notifiers",
   "src/packages/operators/llm",
+  "src/packages/policies/cedar",
   "src/testing",
 ];
 const program = createProgram(

@@ -48,8 +48,8 @@ async function main() {
 main();
 `;
 
-/** Peers that a host brings, and drivers that are loaded when a ledger is opened. */
-const external = ["pg", "@restatedev/restate-sdk", "@restatedev/restate-sdk-clients"];
+/** Peers that a host brings, drivers that are loaded when a ledger is opened, and what reads a file beside itself. */
+const external = ["pg", "@cedar-policy/cedar-wasm", "@restatedev/restate-sdk", "@restatedev/restate-sdk-clients"];
 
 async function bundle(format: "cjs" | "es"): Promise<string> {
   const entry = join(folder, `${format}.js`);

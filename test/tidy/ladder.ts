@@ -50,6 +50,7 @@ export const ladder: readonly Floor[] = [
       "index",
       "ledger",
       "packages/operators",
+      "packages/policies",
       "packages/capabilities",
       "adapters",
       "define",
@@ -172,6 +173,8 @@ export const ladder: readonly Floor[] = [
     builtins: ["node:async_hooks", "node:timers"],
   },
   { room: "packages/capabilities", may: ["packages/operators", "define", ...ground], packages: ["zod"], builtins: [] },
+  // Signed bundles are verified as signed approvals are.
+  { room: "packages/policies", may: ["adapters", "define", ...ground], packages: "declared", builtins: "any" },
   { room: "packages/operators", may: ["define", ...ground], packages: "declared", builtins: "any" },
   { room: "ledger/*", may: ["ledger/tables", "define", ...ground], packages: "declared", builtins: "any" },
   // What stores with tables decide alike: pure, and without a driver.

@@ -18,7 +18,7 @@ import type { Json } from "../json.ts";
 import type { OperatorMetadata } from "../operator.ts";
 import type { PauseResponse, ResumeResponse } from "../pause.ts";
 import type { PlanStep } from "../plan.ts";
-import type { PolicyDecision, PolicyQuestion, PolicySubject } from "../policy.ts";
+import type { PolicyDecision, PolicyQuestion, PolicySubject, SubjectApproval } from "../policy.ts";
 import type { CancelResponse, RetryResponse } from "../retry.ts";
 import type { CapabilityUsage, ResourceRequest, TokenBudget } from "../token.ts";
 import { messagesOf } from "./message.ts";
@@ -94,6 +94,8 @@ export interface StepQuestion {
   readonly intent: Intent;
   readonly bundle: ContextBundle | null;
   readonly parent: ParentLink | null;
+  /** The approvals that stand on the payload. */
+  readonly approvals: readonly SubjectApproval[];
   readonly spent: number;
   readonly work: WorkQuestion;
   /** ISO instant. */
@@ -118,6 +120,7 @@ export interface ShownCall {
   readonly context: ContextBundle | null;
   /** ISO instant. */
   readonly now: string;
+  readonly spent: number;
   /** The redactions of the standing decision on the step: the payload is the result of that one. */
   readonly redacted: readonly string[];
 }
@@ -130,6 +133,7 @@ interface AtGate {
   readonly context: ContextBundle | null;
   /** ISO instant. */
   readonly now: string;
+  readonly spent: number;
 }
 
 export interface DecisionQuestion extends AtGate, Signing {

@@ -1,6 +1,6 @@
 /**
  * Loads `--capabilities` and `--policies`: packages, operators and policies from the exports of a module, and rule sets
- * from YAML and JSON files.
+ * from YAML, JSON and Cedar files.
  *
  * Owns: recognizing exports by their shape, and resolving a module by its path or package name from the current folder.
  * A folder stands for the modules that lie in it and export something of use.
@@ -89,6 +89,7 @@ async function loadNotifierModule(name: string): Promise<readonly Notifier[]> {
 
 async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
   if (/\.(ya?ml|json)$/i.test(name)) return [await readRules(name)];
+  if (/\.cedar$/i.test(name)) return [await readCedar(name)];
   const { policies } = sortExports(await importModule(name));
   if (policies.length > 0) return policies;
   throw new UsageError(`${name} exports no policy`);
@@ -97,10 +98,25 @@ async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
 /** The largest size of a rule file in bytes, which is enough for thousands of rules. */
 const maxRuleBytes = 2 ** 20;
 
-async function readRules(path: string): Promise<RuleSet> {
+const readRules = (path: string): Promise<RuleSet> =>
+  reading(path, async () => definePolicySet(await readYaml(readText(path))));
+
+/** Reads Cedar policies. A file of the same name that ends in `.cedarschema` is their schema. */
+const readCedar = (path: string): Promise<RuleSet> =>
+  reading(path, async () => {
+    const { cedar } = await import("../../packages/policies/cedar/entry.ts");
+    const schema = `${path}schema`;
+    return cedar({ policies: readText(path), ...(existsSync(schema) && { schema: readText(schema) }) });
+  });
+
+function readText(path: string): string {
+  if (statSync(path).size > maxRuleBytes) throw new Error(`rules take at most ${maxRuleBytes} bytes`);
+  return decodeUtf8(readFileSync(path));
+}
+
+async function reading(path: string, read: () => Promise<RuleSet>): Promise<RuleSet> {
   try {
-    if (statSync(path).size > maxRuleBytes) throw new Error(`rules take at most ${maxRuleBytes} bytes`);
-    return definePolicySet(await readYaml(decodeUtf8(readFileSync(path))));
+    return await read();
   } catch (error) {
     throw new UsageError(`${path}: ${(error as Error).message.trimEnd()}`);
   }

@@ -90,8 +90,8 @@ function whyNotTo(asked: DelegationQuestion, same: Same): string | null {
 }
 
 function questionOf(
-  { gate, auth, intent, context, now }: DecisionQuestion | DelegationQuestion,
+  { gate, auth, intent, context, now, spent }: DecisionQuestion | DelegationQuestion,
   wish: GateCommand,
 ): PolicyQuestion {
-  return { stage: "gate", subject: gateSubject(gate, wish), auth, intent, context, now };
+  return { stage: "gate", subject: gateSubject(gate, wish), auth, intent, context, now, spent };
 }

@@ -198,7 +198,7 @@ function answerCall(
 }
 
 function actionQuestion(question: StepQuestion): PolicyQuestion {
-  const { step, metadata, payload, auth, intent, bundle, now, parent } = question;
-  const subject = withParent(actionSubject(step, metadata.effect, payload), parent);
-  return { stage: "action", subject, auth, intent, context: bundle, now };
+  const { step, metadata, payload, auth, intent, bundle, now, parent, approvals, spent } = question;
+  const subject = withParent(actionSubject(step, metadata.effect, payload, approvals), parent);
+  return { stage: "action", subject, auth, intent, context: bundle, now, spent };
 }

@@ -3,6 +3,7 @@
  * T2's curiosity and tried again within the same attempt; a denial by policy never is.
  */
 
+import { digest } from "../../../contract/digest.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { gateIdOf } from "../../../contract/gate.ts";
@@ -124,9 +125,10 @@ async function parseRepaired({ at, operator }: ToolCall, params: Json): Promise<
 async function judgeRepaired({ at, step, operator, wanted }: ToolCall, payload: Json): Promise<PolicyDecision> {
   const { run } = at;
   const now = instantText(at.runtime.clock.now());
-  const data = stepQuestion(run, { step, operator, payload }, now);
+  const hash = digest(payload);
+  const data = stepQuestion(run, { step, operator, payload, hash }, now);
   const { decision } = await answerTo(toTier(t5.admitStep, { fn: "admit", data }), at);
-  const asked = { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep: true } as const;
+  const asked = { stage: "action", subject: step.name, step_id: step.step_id, payload, hash, now, keep: true } as const;
   await at.note(wanted, [decisionDraft(run, decision, asked)]);
   return decision;
 }

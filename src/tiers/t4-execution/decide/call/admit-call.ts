@@ -127,7 +127,7 @@ function estimateOf(run: Run, { step, operator, payload, hash }: Prepared): Pick
  * used it meanwhile. @throws KernelErrorException T5_BUDGET_EXHAUSTED.
  */
 export function requireUnspent(run: Run, stepId: string): void {
-  const refusal = checkBudget(spentFor(run, stepId), run.settings.maxCost);
+  const refusal = checkBudget(spentFor(run.log.record, stepId), run.settings.maxCost);
   if (refusal === null) return;
   dropHold(run, stepId);
   run.log.note(draft("BUDGET_REFUSED", { error: refusal }, stepId));

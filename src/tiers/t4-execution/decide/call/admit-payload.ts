@@ -2,12 +2,14 @@
  * The judgement of a payload by policy: one question to T5, one decision in the ledger, and the payload that policy
  * allows.
  */
+
+import { gateIdOf } from "../../../../contract/gate.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import { deepFreeze, type Json } from "../../../../contract/json.ts";
 import { type ShownCall, type StepQuestion, t5 } from "../../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyMoment } from "../../../../contract/policy.ts";
-import { actionSubject, withParent } from "../../../../contract/policy-subject.ts";
+import { actionSubject, approvalsOn, withParent } from "../../../../contract/policy-subject.ts";
 import { redact } from "../../../../contract/redact.ts";
 import { type Prepared, parseParams } from "../payload/prepare-step.ts";
 import { askPolicy, requireAllowed } from "../run/note-decision.ts";
@@ -44,18 +46,24 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
  * Returns the question to policy about the payload that a gate shows, at this ISO instant, since rules may read the
  * time.
  */
-export function shownCall(run: Run, { step, operator, payload }: Prepared, now: string): ShownCall {
+export function shownCall(run: Run, shown: Prepared, now: string): ShownCall {
+  const { step, operator, payload } = shown;
   const { auth, intent, bundle, parent } = run.log.record;
   const redacted = stepOf(run, step.step_id).decision?.redactions ?? [];
   return {
-    subject: withParent(actionSubject(step, operator.metadata.effect, payload), parent),
+    subject: withParent(actionSubject(step, operator.metadata.effect, payload, approvalsOf(run, shown)), parent),
     auth,
     intent,
     context: bundle,
     now,
+    spent: spentFor(run.log.record, step.step_id),
     redacted,
   };
 }
+
+/** Returns the approvals that stand at the step's gate on this payload. */
+const approvalsOf = (run: Run, { step, hash }: Pick<Prepared, "step" | "hash">) =>
+  approvalsOn(run.log.record.gates.get(gateIdOf(step.step_id)), hash);
 
 /** Returns how the ledger records a decision of policy when it is asked about that payload again. */
 export const askedOfShown = ({ step, payload, hash }: Prepared, moment: PolicyMoment) =>
@@ -112,14 +120,19 @@ function applyToEdit(run: Run, prepared: Prepared, decision: PolicyDecision): Pr
 const isChanging = ({ transform, redactions }: PolicyDecision): boolean => transform !== null || redactions.length > 0;
 
 /** Returns the question to T5 about a step's payload, at an ISO instant. */
-export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | "payload">, now: string): StepQuestion {
+export function stepQuestion(
+  run: Run,
+  of: Pick<Prepared, "step" | "operator" | "payload" | "hash">,
+  now: string,
+): StepQuestion {
   const { auth, intent, bundle, parent } = run.log.record;
   const { step, payload } = of;
   const { metadata } = of.operator;
   const work = callWorkOf(run, step.step_id, metadata);
   const redacted = stepOf(run, step.step_id).decision?.redactions ?? [];
-  const spent = spentFor(run, step.step_id);
-  return { step, metadata, payload, redacted, auth, intent, bundle, parent, spent, now, work };
+  const spent = spentFor(run.log.record, step.step_id);
+  const approvals = approvalsOf(run, of);
+  return { step, metadata, payload, redacted, auth, intent, bundle, parent, approvals, spent, now, work };
 }
 
 function admit(
@@ -142,7 +155,7 @@ function admit(
   const { answer, isNew } = askPolicy(run, asked, {
     message: t5.admitStep,
     fn: "admit",
-    data: (now) => stepQuestion(run, { step, operator, payload }, now),
+    data: (now) => stepQuestion(run, { step, operator, payload, hash }, now),
     read: ({ decision }) => decision,
   });
   if (isNew && answer.fits) keepAdmission(run, step.step_id, answer);

@@ -79,7 +79,7 @@ export function judgeDelegation(run: Run, gate: Gate, data: Delegating): PolicyD
   return judgeAt(run, gate, { key: "judge", message: t5.judgeDelegation, data, by }).answer.policy;
 }
 
-type OfGate = "gate" | "intent" | "context" | "now";
+type OfGate = "gate" | "intent" | "context" | "now" | "spent";
 
 interface Judging<Q, Answer> {
   readonly key: string;
@@ -95,7 +95,7 @@ function judgeAt<Q extends Pick<DecisionQuestion, OfGate>, Answer extends Pick<J
   gate: Gate,
   { key, message, data, callAt, by }: Judging<Q, Answer>,
 ): { readonly answer: Answer; readonly isNew: boolean; readonly now: string } {
-  const { intent, bundle } = run.log.record;
+  const { intent, bundle, spent } = run.log.record;
   const { gate_id, step_id, payload } = gate;
   return askPolicy(
     run,
@@ -104,7 +104,7 @@ function judgeAt<Q extends Pick<DecisionQuestion, OfGate>, Answer extends Pick<J
       message,
       fn: "decide_gate",
       data: (now) =>
-        ({ ...data, gate, intent, context: bundle, now, ...(callAt && { call: callAt(now) }) }) as unknown as Q,
+        ({ ...data, gate, intent, context: bundle, now, spent, ...(callAt && { call: callAt(now) }) }) as unknown as Q,
       read: ({ policy }) => policy,
     },
   );

@@ -82,10 +82,10 @@ export function judgeSubject(
   subject: PolicySubject,
   asked: Pick<PolicyAsk, "stage" | "subject" | "step_id" | "keep" | "hash"> & { readonly key: string },
 ): PolicyDecision {
-  const { auth, intent, bundle, parent } = run.log.record;
+  const { auth, intent, bundle, parent, spent } = run.log.record;
   const { stage } = asked;
   const judged = withParent(subject, parent);
-  const data = (now: string) => ({ stage, subject: judged, auth, intent, context: bundle, now });
+  const data = (now: string) => ({ stage, subject: judged, auth, intent, context: bundle, now, spent });
   const read = (decision: PolicyDecision): PolicyDecision => decision;
   const { payload } = subject;
   return askPolicy(run, { ...asked, payload }, { message: t5.evaluatePolicy, fn: stage, data, read }).answer;

@@ -329,7 +329,7 @@ function outputForUndo(record: WorkflowRecord, undone: string, id: string): Json
  * Returns the amount that counts against the budget of the request when a step begins: none for what undoes a step,
  * since the budget does not keep anything from being undone.
  */
-export function spentFor({ log: { record } }: Run, stepId: string): number {
+export function spentFor(record: WorkflowRecord, stepId: string): number {
   const added = record.steps.get(stepId)?.added;
   return added != null && isUndoing(added.as) ? 0 : record.spent;
 }

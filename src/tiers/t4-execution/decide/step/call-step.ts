@@ -28,7 +28,7 @@ import { openDoubtGate, settleFailure } from "./settle-failure.ts";
 export const callStep: StepKindRow = {
   ready: (run, { step_id }) => {
     run.mark?.("policy.budget_check", { step_id });
-    return checkBudget(spentFor(run, step_id), run.settings.maxCost);
+    return checkBudget(spentFor(run.log.record, step_id), run.settings.maxCost);
   },
   begin: (run, { run: round, step: { step_id } }) => run.log.note(draft("STEP_STARTED", { run: round }, step_id)),
   resume: resumeCall,
