@@ -134,6 +134,7 @@ const entries = [
   "src/faces/http",
   "src/faces/mcp",
   "src/faces/agents/ai-sdk",
+  "src/faces/agents/langgraph",
   "src/observers/notifiers",
   "src/packages/operators/llm",
   "src/packages/policies/cedar",
