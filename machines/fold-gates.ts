@@ -133,7 +133,7 @@ function closeGate(
   how: { readonly decision: "approve" | "reject"; readonly at: string },
 ): void {
   const { gate_id, principal, edited, resolution, result_digest, answer, apply_targets, comment } = decided;
-  const { carried_by = [], signature = null, grant } = decided;
+  const { carried_by = [], signature = null, grant, on_behalf_of, stand_in } = decided;
   changeGate(record, gate_id, (gate) => ({
     spent_signatures: spend(gate, signature),
     decision: {
@@ -148,6 +148,7 @@ function closeGate(
       carried_by: [...carried_by],
       signature,
       ...(grant !== undefined && { grant: { ...grant } }),
+      ...(stand_in !== undefined && on_behalf_of !== undefined && { on_behalf_of, stand_in }),
     },
   }));
   record.kept.delete(gate_id);
@@ -161,13 +162,14 @@ const spend = ({ spent_signatures }: Gate, signature: GateSignature | null): str
 
 function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote {
   const { decision, principal, on_behalf_of, part, stage, advisory, payload_digest, signature, comment } = payload;
-  const { apply_targets, resolution, result, answer } = payload;
+  const { apply_targets, resolution, result, answer, stand_in } = payload;
   const { type, id, role } = principal;
   return {
     decision,
     principal: { type, id },
     role,
     on_behalf_of,
+    ...(stand_in !== undefined && { stand_in }),
     ...(part !== undefined && { part }),
     ...(stage !== undefined && { stage }),
     advisory,

@@ -36,6 +36,7 @@ import { retryOrBeginAgain } from "./kernel/retry.ts";
 import { createScheduleCommands } from "./kernel/schedules/schedule-commands.ts";
 import { ScheduleDriver } from "./kernel/schedules/schedule-driver.ts";
 import { createScheduleReads } from "./kernel/schedules/schedule-reads.ts";
+import { createStandIns } from "./kernel/stand-ins.ts";
 import { refuseStopped, tellStopped } from "./kernel/tell-stopped.ts";
 import type { TenantCalls } from "./kernel/tenant-calls.ts";
 import { createTokenView } from "./kernel/token-view.ts";
@@ -197,7 +198,9 @@ class RunningKernel {
   #tenantOrders(): TenantCalls {
     const parts = { ...this.#parts, store: this.#parts.reported, gateway: this.#gateway };
     const halts = createHalts(parts);
-    const grants = createGrants({ ...parts, same: this.#parts.resolved.same });
+    const { same } = this.#parts.resolved;
+    const grants = createGrants({ ...parts, same });
+    const standIns = createStandIns({ ...parts, same });
     const queueParts = { ...parts, clock: this.#parts.resolved.clock, serve: () => this.#parts.serve() };
     const { queues } = createQueueReads(queueParts);
     return {
@@ -207,6 +210,9 @@ class RunningKernel {
       grant: (request) => this.#serve(() => grants.grant(request)),
       revokeGrant: (request) => this.#serve(() => grants.revokeGrant(request)),
       grants: (filter, caller) => this.#serve(() => grants.grants(filter, caller)),
+      standIn: (request) => this.#serve(() => standIns.standIn(request)),
+      endStandIn: (request) => this.#serve(() => standIns.endStandIn(request)),
+      standIns: (filter, caller) => this.#serve(() => standIns.standIns(filter, caller)),
       decisions: (filter, caller) => this.#serve(() => listDecisions(parts, filter, caller)),
       limitQueue: (request) => this.#serve(() => limitQueue(queueParts, request)),
       queues: (filter, caller) => this.#serve(() => queues(filter, caller)),

@@ -195,6 +195,7 @@ export {
   streamChunk,
   validateSignal,
 } from "./contract/signal.ts";
+export * from "./contract/stand-in-orders.ts";
 export { StepResult, StepStatus, tracePreview } from "./contract/step.ts";
 export { type AskStepDraft, OnReject } from "./contract/step-kinds.ts";
 export {
@@ -318,6 +319,7 @@ export type { Random } from "./ports/random.ts";
 export type { SamePerson } from "./ports/same-person.ts";
 export type { SessionRecord, SessionStore } from "./ports/session-store.ts";
 export type { ApproverKeys, SignatureVerifier } from "./ports/signature-verifier.ts";
+export type { StandInChanges, StandInIndex, StandInPageQuery } from "./ports/stand-in-index.ts";
 export type { Commit, Logger, Telemetry } from "./ports/telemetry.ts";
 export type * from "./ports/wait-store.ts";
 export {

@@ -16,6 +16,7 @@ import { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../c
 import { QueueLimitsRequest, QueueLimitsResponse } from "../contract/queue-limits.ts";
 import { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
+import { EndStandInRequest, EndStandInResponse, StandInRequest, StandInResponse } from "../contract/stand-in-orders.ts";
 import { TokenUrlRequest, TokenUrlResponse } from "../contract/wait-token.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, type KernelCommand, promised, type Table, type WorkflowCommand } from "./operation.ts";
@@ -146,6 +147,34 @@ export const kernelCommands = {
     example: { grant_id: "grt_01JZ0000000000000000000000", reason: "the vendor has changed" },
     namesOne: true,
     run: (kernel, given) => kernel.revokeGrant(given as never),
+  },
+  standIn: {
+    ...promised({ request }),
+    id: "nameStandIn",
+    word: "stand-in",
+    summary: "Names who takes one's seats at gates while one is away, until an instant",
+    description:
+      "The order holds for all gates, open now or later. Each vote by it is judged as by a delegation at its gate, " +
+      "and is recorded in the name of the stand-in, with the order. Its end is at most 90 days ahead.",
+    scope: commandScopes.standIn,
+    request: StandInRequest,
+    answer: StandInResponse,
+    example: { to: { type: "user", id: "bo" }, until: "2026-12-24T00:00:00Z", reason: "on leave" },
+    isIdempotent: true,
+    namesOne: true,
+    run: (kernel, given) => kernel.standIn(given as never),
+  },
+  endStandIn: {
+    ...promised({ request }),
+    id: "endStandIn",
+    word: "end-stand-in",
+    summary: "Ends an order by which somebody stands in for another, before its time",
+    scope: commandScopes.standIn,
+    request: EndStandInRequest,
+    answer: EndStandInResponse,
+    example: { stand_in_id: "stn_01JZ0000000000000000000000", reason: "back again" },
+    namesOne: true,
+    run: (kernel, given) => kernel.endStandIn(given as never),
   },
 } as const satisfies Table<Kernel, KernelCommand>;
 

@@ -1,6 +1,6 @@
 /**
  * The lists: operations that read a page of the caller's workflows, gates or decisions, newest first, of its queues by
- * name, or of the grants of its people by age.
+ * name, or of the grants and stand-ins of its people by age.
  */
 import { z } from "zod";
 import { Caller } from "../contract/auth-context.ts";
@@ -10,6 +10,7 @@ import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import { GatePage, gateCursor, WorkflowPage } from "../contract/page.ts";
 import { lineOf } from "../contract/queue.ts";
 import { QueueFilter, QueuePage } from "../contract/queue-page.ts";
+import { StandInFilter, StandInPage } from "../contract/stand-in-orders.ts";
 import type { Listed } from "../contract/workflow-summary.ts";
 import { type List, promised } from "./operation.ts";
 import { readScope } from "./reads.ts";
@@ -29,6 +30,7 @@ export const lists: {
   readonly gates: List<typeof GateFilter, GatePage>;
   readonly decisions: List<typeof DecisionFilter, DecisionPage>;
   readonly grants: List<typeof GrantFilter, GrantPage>;
+  readonly standIns: List<typeof StandInFilter, StandInPage>;
   readonly queues: List<typeof QueueFilter, QueuePage>;
 } = {
   workflows: {
@@ -83,6 +85,19 @@ export const lists: {
     read: async (kernel, filter, caller) => {
       const grants = await kernel.grants(filter, caller);
       return { grants: [...grants], ...endOf(grants, filter.limit, ({ grant_id }) => grant_id) };
+    },
+  },
+  standIns: {
+    ...listed,
+    id: "listStandIns",
+    word: "stand-ins",
+    summary: "Who of the tenant is away, now or later, and who stands in for them, in the order of the orders",
+    scope: readScope,
+    filter: StandInFilter,
+    answer: StandInPage,
+    read: async (kernel, filter, caller) => {
+      const orders = await kernel.standIns(filter, caller);
+      return { stand_ins: [...orders], ...endOf(orders, filter.limit, ({ stand_in_id }) => stand_in_id) };
     },
   },
   queues: {

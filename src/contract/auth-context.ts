@@ -171,6 +171,7 @@ export const commandScopes = {
   pause: "workflow:pause",
   halt: "halt:write",
   grant: "gate:approve",
+  standIn: "gate:approve",
   read: "outcome:read",
   emit: "event:emit",
   readSchedules: "schedule:read",

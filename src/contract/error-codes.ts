@@ -273,19 +273,19 @@ export const errorCodes = Object.freeze({
   ),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
   T5_POLICY_UNSETTLED: policy(
-    "Change the rules that the reason names, so that a payload which they have changed is left as it is when they " +
-      "see it again.",
+    "Change the rules that the reason names, so that they leave a payload as it is that they have changed already.",
   ),
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_POLICY_UNSIGNED: policy("Have the bundle signed by one of the keys that openBundle is given, or add its key."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_EXPIRED: policy(
-    "Nobody decided in time, so the gate's expiry denied it: submit the request again, or give its gate more time " +
-      "(expiry) or more people (escalation).",
+    "Nobody decided in time: submit the request again, or give its gate more time (expiry) or people (escalation).",
   ),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_HALT_NOT_FOUND: input("List the halts; this one was never set in this tenant.", { http: 404 }),
   T5_GRANT_NOT_FOUND: input("List the grants; this one was never given in this tenant, or is revoked.", { http: 404 }),
+  T5_STAND_IN_NOT_FOUND: input("List the stand-ins; this one was never named here, or has ended.", { http: 404 }),
+  T5_STAND_IN_REFUSED: input("Name somebody else as your stand-in, until a time of the next 90 days.", { http: 409 }),
   T5_GRANT_REFUSED: input("Decide the gate itself; a grant stands for one plain approval of a call.", { http: 409 }),
   T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload_digest that it shows."),
   T5_GATE_CONFLICT: input("Read the gate again: it was decided otherwise, or shows something else.", { http: 409 }),

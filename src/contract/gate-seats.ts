@@ -33,6 +33,7 @@ export function seatText(gate: Gate): string {
     ...(gate.advisors?.length > 0 && { advisors: gate.advisors }),
     ...(gate.separation && { separation: true }),
     ...(isOfRequesters && { requester: gate.requester, requesters: gate.requesters }),
+    ...(gate.delegation === false && { delegation: false }),
     ...(gate.delegations?.length > 0 && { delegations: gate.delegations }),
     ...(quorum?.of !== undefined && { quorum }),
     ...(gate.stage !== undefined && { stage: gate.stage }),

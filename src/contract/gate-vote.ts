@@ -52,6 +52,8 @@ export const GateVote = z.object({
   role: z.string(),
   /** The owner of the seat that the vote takes, if it is not the voter's own. */
   on_behalf_of: PrincipalRef.nullable(),
+  /** The order by which the voter stands in for that owner; absent if none was needed. */
+  stand_in: z.string().optional(),
   /** The role for whose part of the quorum the vote counts; absent at a gate without parts. */
   part: z.string().optional(),
   /** The number of the stage in which it was given, from 1; absent at a gate without stages, and of advice. */
@@ -87,8 +89,10 @@ export const GateSeat = z.object({
   may: z.boolean(),
   /** The reason why the reader may not decide; or, if they may, what their vote still needs. */
   reason: z.string().nullable(),
-  /** The owner of the seat, if it was lent. */
+  /** The owner of the seat, if it is not the reader's own. */
   for: PrincipalRef.nullable(),
+  /** The order by which the reader stands in for that owner; absent if none is needed. */
+  stand_in: z.string().optional(),
   /** Their vote is kept and not counted. */
   advisory: z.literal(true).optional(),
   /** The role for whose part of the quorum their vote counts; absent at a gate without parts. */

@@ -25,6 +25,7 @@ import { raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
 import { PresentedFact } from "./present.ts";
 import { RiskLevel } from "./risk-level.ts";
+import { AwayAtGate } from "./stand-in.ts";
 
 export { type GateStatus, gateKinds, gateStatuses, isOpenGate } from "./gate-status.ts";
 
@@ -245,6 +246,11 @@ export const Gate = z.object({
   edits: z.array(GateEdit).optional(),
   /** The seat of the reader; null once the gate is decided, absent if the read has no particular reader. */
   seat: GateSeat.nullable().optional(),
+  /**
+   * People who would have a seat and are away at the time of the read, with who stands in for them: the 50 oldest
+   * orders. No event holds it; absent if there are none.
+   */
+  away: z.array(AwayAtGate).readonly().optional(),
   /** The signatures that were used at this gate before; a signature is used once. */
   spent_signatures: z.array(z.string()).default([]),
   /** The decision; null while the gate is open. */
@@ -266,6 +272,10 @@ export const Gate = z.object({
       signature: GateSignature.nullable().default(null),
       /** The grant by which the principal approved ahead; absent of a decision that was given at the gate. */
       grant: GrantUse.optional(),
+      /** The principal for whom the decider stood in at a gate that one decision closes; with `stand_in`. */
+      on_behalf_of: PrincipalRef.optional(),
+      /** The order by which; absent if none was needed. */
+      stand_in: z.string().optional(),
     })
     .nullable(),
 });

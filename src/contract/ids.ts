@@ -26,6 +26,7 @@ const prefixes: ReadonlyMap<string, string> = new Map([
   ["correlation", "cor_"],
   ["halt", "hlt_"],
   ["grant", "grt_"],
+  ["stand_in", "stn_"],
 ]);
 
 const ulidText = "[0-7][0-9A-HJKMNP-TV-Z]{25}";

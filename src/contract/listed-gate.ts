@@ -139,9 +139,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     ...presented.members,
     ...(gate.planned_title !== undefined && { planned_title: phrase(gate.planned_title) }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),
-    ...(gate.seat != null && {
-      seat: { ...gate.seat, reason: gate.seat.reason === null ? null : phrase(gate.seat.reason) },
-    }),
+    ...cutForReader(gate, { some, phrase }),
     spent_signatures: small(gate.spent_signatures ?? [], []),
   };
   return { ...cut, truncated };
@@ -157,6 +155,12 @@ interface Cutting {
   readonly some: <T>(whole: readonly T[], cut?: (item: T) => T) => T[];
   readonly phrase: (whole: string) => string;
 }
+
+/** Returns what a gate is for its reader: their seat, and who is away. */
+const cutForReader = ({ seat, away }: Gate, { some, phrase }: Cutting): Pick<Gate, "seat" | "away"> => ({
+  ...(seat != null && { seat: { ...seat, reason: seat.reason === null ? null : phrase(seat.reason) } }),
+  ...(away !== undefined && { away: some(away, (one) => ({ ...one, reason: phrase(one.reason) })) }),
+});
 
 const cutConversation = (whole: GateConversation, { some, phrase }: Cutting): GateConversation => ({
   ...whole,

@@ -7,7 +7,6 @@
 import { editableValue } from "../../machines/editable.ts";
 import { foretell } from "../../machines/gate-consequences.ts";
 import { type Gate, type GateEditable, isOpenGate } from "../contract/gate.ts";
-import type { GateSeat } from "../contract/gate-vote.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { inputSchemaOf, outcomeSchemaOf, outputSchemaOf } from "../define/describe-capability.ts";
@@ -39,15 +38,15 @@ function withFacts(gate: Gate, known: PackageLookup): Gate {
   return facts.length === 0 ? gate : { ...gate, facts };
 }
 
-/** Describes a reader's seat at a gate; null if the read has no particular reader. */
-export type DescribeSeat = ((gate: Gate) => GateSeat | null) | null;
+/** Adds to a gate what it is for its reader: their seat, and who is away; null if the read has no particular reader. */
+export type ReadGate = ((gate: Gate) => Gate) | null;
 
 export const completeGates = (
   state: WorkflowState,
-  { known, seat }: { readonly known: PackageLookup; readonly seat: DescribeSeat },
+  { known, read }: { readonly known: PackageLookup; readonly read: ReadGate },
 ): WorkflowState => ({
   ...state,
-  gates: state.gates.map((gate) => completeGate(seat === null ? gate : { ...gate, seat: seat(gate) }, known)),
+  gates: state.gates.map((gate) => completeGate(read === null ? gate : read(gate), known)),
 });
 
 function schemaOf(

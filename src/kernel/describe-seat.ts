@@ -6,19 +6,21 @@
  */
 
 import { isPartFilled, isSamePrincipal, type Same, standingVote } from "../../machines/quorum.ts";
-import { type AuthContext, type Caller, commandScopes, mayUse, reachOf } from "../contract/auth-context.ts";
+import { type AuthContext, type Caller, commandScopes, mayUse, reachOf, tenantOf } from "../contract/auth-context.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { GateSeat, PrincipalRef } from "../contract/gate-vote.ts";
 import { instantText } from "../contract/instant.ts";
 import type { Seat } from "../contract/messages/t5.ts";
 import type { Runtime } from "../engine/actors/runtime.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { findStandIns } from "../tiers/t5-ego/find-stand-ins.ts";
 import { seatVoter } from "../tiers/t5-ego/seat-voter.ts";
+import { type AwayParts, awayFinder, withAway } from "./describe-away.ts";
 
-export interface SeatParts {
+export interface SeatParts extends AwayParts {
+  readonly store: Pick<LedgerStore, "standIns" | "standInsFor">;
   readonly runtime: Runtime;
-  /** Tells whether two principals are the same person. */
-  readonly same: Same;
   /** Returns who the caller is here; null for the embedding host itself. */
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<AuthContext | null>;
 }
@@ -30,11 +32,24 @@ export interface SeatParts {
 type FindSeat = (gate: Gate) => Seat;
 
 /** Finds a caller's seats. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a caller who may decide nothing. */
-async function seatFinder({ authorize, runtime, same }: SeatParts, caller: Caller): Promise<FindSeat> {
+async function seatFinder(parts: SeatParts, caller: Caller): Promise<FindSeat> {
+  const { authorize, runtime, same, store } = parts;
   const auth = (await authorize(caller, commandScopes.gate)) as AuthContext;
-  const voter = { principal: caller.principal, auth, now: instantText(runtime.clock.now()) };
+  const who = { principal: caller.principal, now: instantText(runtime.clock.now()) };
+  const standIns = await findStandIns(auth.tenant_id, who, { known: parts.standIns, store });
+  const voter = { ...who, auth, standIns };
   return (gate) => seatVoter(gate, voter, same);
 }
+
+/** Returns a function that adds to a gate the caller's seat there, and who is away. */
+export async function gateReader(parts: SeatParts, caller: Caller): Promise<<G extends Gate>(gate: G) => G> {
+  const seat = await seatDescriber(parts, caller);
+  const tenant = tenantOf(caller);
+  const away = tenant === undefined ? null : await awayFinder(parts, tenant);
+  return (gate) => withSeat(away === null ? gate : withAway(gate, away), seat(gate));
+}
+
+const withSeat = <G extends Gate>(gate: G, seat: GateSeat | null): G => ({ ...gate, seat });
 
 /** Returns a function that describes the caller's seat at a gate, or the reason why they have none. */
 export async function seatDescriber(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => GateSeat | null> {
@@ -121,7 +136,7 @@ const describerOf =
 const waitsFor = (seat: GateSeat | null): boolean =>
   seat?.may === true && seat.advisory === undefined && seat.voted === undefined && seat.spare === undefined;
 
-function tell(gate: Gate, { advisory, on_behalf_of, part, stage }: Seat, { principal }: Caller): GateSeat {
+function tell(gate: Gate, { advisory, on_behalf_of, part, stage, stand_in }: Seat, { principal }: Caller): GateSeat {
   const isSpare = part !== undefined && isPartFilled(gate, part);
   return {
     may: true,
@@ -131,6 +146,7 @@ function tell(gate: Gate, { advisory, on_behalf_of, part, stage }: Seat, { princ
         ? `the approvals of ${part} are given: another adds nothing, and a rejection counts`
         : null,
     for: on_behalf_of,
+    ...(stand_in !== undefined && { stand_in }),
     ...(advisory && { advisory }),
     ...(part !== undefined && { part }),
     ...(stage !== undefined && { stage }),

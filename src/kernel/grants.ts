@@ -25,8 +25,8 @@ import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { Runtime } from "../engine/actors/runtime.ts";
 import { takeJson } from "../engine/actors/take-json.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
-import type { GrantRegistry } from "../engine/log/grant-registry.ts";
 import type { TenantAppend } from "../engine/log/tenant-log.ts";
+import type { TenantRegistry } from "../engine/log/tenant-registry.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 import { seatVoter } from "../tiers/t5-ego/seat-voter.ts";
@@ -38,7 +38,7 @@ export interface GrantParts {
   readonly gateway: Gateway;
   readonly runtime: Runtime;
   readonly tenantLog: TenantAppend;
-  readonly grants: GrantRegistry;
+  readonly grants: TenantRegistry;
   readonly reading: LedgerReading;
   readonly same: Same;
 }

@@ -32,7 +32,7 @@ import type { GatePlace, GateSelection } from "../ports/gate-page.ts";
 import type { HeadPlace, HeadSearch, HeadSelection, LedgerStore, ListedHead } from "../ports/ledger-store.ts";
 import { createGateCheck, uncheckedGate } from "./check-listed.ts";
 import { completeGate } from "./complete-gate.ts";
-import { type SeatParts, seatDescriber } from "./describe-seat.ts";
+import { gateReader, type SeatParts } from "./describe-seat.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { readAll, type Scan, type Segment, tell } from "./scan-list.ts";
 import { selectSeats } from "./select-seats.ts";
@@ -60,7 +60,8 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
     gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateFilter, filter), caller),
     async gate(workflowId, gateId, caller) {
       const gate = (await parts.reading.readWorkflowState(workflowId, caller)).gates.get(gateId);
-      if (gate !== undefined) return completeGate({ ...gate, ...(await seatAt(parts, gate, caller)) }, parts.registry);
+      if (gate !== undefined)
+        return completeGate(caller === undefined ? gate : (await gateReader(parts, caller))(gate), parts.registry);
       const detail = { workflow_id: workflowId, gate_id: gateId };
       return raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }));
     },
@@ -157,7 +158,7 @@ async function listGates(
   const { store, registry } = parts;
   const { after, before, limit, total, sort, workflow_id } = filter;
   const selection = await selectGates(parts, filter, caller);
-  const describeSeat = caller === undefined ? null : await seatDescriber(parts, caller);
+  const readGate = caller === undefined ? null : await gateReader(parts, caller);
   const cursors = withoutUnset({ after: readCursor(after, sort, "\u{10ffff}"), before: readCursor(before, sort, "") });
   const scan: Scan<GatePlace, CutGate> = {
     page: { ...cursors, limit },
@@ -173,8 +174,7 @@ async function listGates(
   return tell(scan, total, async (listed) => {
     const gate = await findInLog(listed);
     if (gate === null) return uncheckedGate(listed);
-    const seat = describeSeat === null ? {} : { seat: describeSeat(gate) };
-    const shown = completeGate({ ...gate, ...seat }, registry);
+    const shown = completeGate(readGate === null ? gate : readGate(gate), registry);
     return { ...(isOfOne ? wholeGate(shown) : listGate(shown)), checked: true };
   });
 }
@@ -194,10 +194,6 @@ async function selectGates(
   });
   const seats = await selectSeats(parts, { selection, filter, caller });
   return seats === null ? selection : { ...selection, seats };
-}
-
-async function seatAt(parts: ListParts, gate: Gate, caller: Caller | undefined): Promise<Pick<Gate, "seat">> {
-  return caller === undefined ? {} : { seat: (await seatDescriber(parts, caller))(gate) };
 }
 
 /** Adds the members that a gate of a converted ledger lacks. */

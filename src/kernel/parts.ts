@@ -24,7 +24,6 @@ import { createLedgerWatch, type LedgerWatch } from "../engine/follow/ledger-wat
 import { createNoticeDelivery, type NoticeDelivery } from "../engine/follow/notice-delivery.ts";
 import { createTenantFeed, type TenantFeed } from "../engine/follow/tenant-feed.ts";
 import { createWorkflowTails, type WorkflowTails } from "../engine/follow/workflow-tails.ts";
-import { GrantRegistry } from "../engine/log/grant-registry.ts";
 import { HaltRegistry } from "../engine/log/halt-registry.ts";
 import { KernelRegistration } from "../engine/log/kernel-registration.ts";
 import { LeaseKeeper } from "../engine/log/lease-keeper.ts";
@@ -32,6 +31,7 @@ import { createLedgerWriter, type LedgerWriter } from "../engine/log/ledger-writ
 import { createRestWaiters, type RestWaiters } from "../engine/log/rest-waiters.ts";
 import { syncedReads } from "../engine/log/synced-reads.ts";
 import { createTenantAppend, type TenantAppend } from "../engine/log/tenant-log.ts";
+import { TenantRegistry } from "../engine/log/tenant-registry.ts";
 import type { WorkflowLog } from "../engine/log/workflow-log.ts";
 import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
 import type { Host } from "../ports/host.ts";
@@ -78,7 +78,8 @@ export class KernelParts {
   readonly restWaiters: RestWaiters;
   readonly lifecycles: LifecycleHost;
   readonly halts: HaltRegistry;
-  readonly grants: GrantRegistry;
+  readonly grants: TenantRegistry;
+  readonly standIns: TenantRegistry;
   readonly executor: Executor;
   readonly leases: LeaseKeeper;
   readonly host: Host;
@@ -131,7 +132,8 @@ export class KernelParts {
       inspected: options.inspect !== undefined,
       onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
     });
-    this.grants = new GrantRegistry(store, resolved);
+    this.grants = new TenantRegistry(() => store.grantingTenants(), store, resolved);
+    this.standIns = new TenantRegistry(() => store.standInTenants(), store, resolved);
     this.halts = new HaltRegistry(this.store, (tenants) => this.#haltsChanged(tenants));
     this.leases = this.#createLeaseKeeper(resolved);
     const host = (options.host ?? ((work) => new EmbeddedHost(work)))(createHostWork(this));
@@ -153,8 +155,7 @@ export class KernelParts {
         executor: this.executor,
         writer: this.writer,
         tenantLog: this.tenantLog,
-        places: this.places,
-        grants: this.grants,
+        ...{ places: this.places, grants: this.grants, standIns: this.standIns },
       }).map(patchTier),
       bus: this.bus,
       runtime: this.runtime,
@@ -219,8 +220,8 @@ export class KernelParts {
         this.watch.wake();
         this.lookAtHalts();
         callAside(
-          () => this.grants.look(),
-          (error) => logger.error({ error }, "the grants could not be read"),
+          () => Promise.all([this.grants.look(), this.standIns.look()]),
+          (error) => logger.error({ error }, "the grants and stand-ins could not be read"),
         );
       },
       onGone: () => {
@@ -330,8 +331,7 @@ export async function openParts(parts: KernelParts): Promise<void> {
   const { root } = parts.supervision;
   try {
     await parts.store.open();
-    await parts.halts.refresh();
-    await parts.grants.refresh();
+    await Promise.all([parts.halts.refresh(), parts.grants.refresh(), parts.standIns.refresh()]);
     if (parts.resolved.options.recover) await parts.leases.follow();
   } catch (thrown) {
     root.send({ type: "OPEN_FAILED" });

@@ -27,8 +27,8 @@ import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
 import { projectItems } from "../tiers/t6-metacognition/project-items.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
-import { completeGates, type DescribeSeat } from "./complete-gate.ts";
-import { seatDescriber } from "./describe-seat.ts";
+import { completeGates, type ReadGate } from "./complete-gate.ts";
+import { gateReader } from "./describe-seat.ts";
 import type { AtSequence, Channels, Follow, Kernel, Numbered } from "./kernel-interface.ts";
 import { createLists, type ListParts } from "./lists.ts";
 import { numberReports, readReports } from "./reports.ts";
@@ -56,8 +56,8 @@ type Reads = Pick<
   | "export"
 >;
 
-export const viewOf = (record: WorkflowRecord, registry: Registry, seat: DescribeSeat = null): WorkflowState =>
-  completeGates(viewWorkflow(record, progressOf(record)), { known: registry, seat });
+export const viewOf = (record: WorkflowRecord, registry: Registry, read: ReadGate = null): WorkflowState =>
+  completeGates(viewWorkflow(record, progressOf(record)), { known: registry, read });
 
 export interface ReadParts {
   readonly store: LedgerStore;
@@ -66,6 +66,8 @@ export interface ReadParts {
   readonly registry: Registry;
   readonly runtime: Runtime;
   readonly same: ListParts["same"];
+  /** The tenants that have stand-ins, as this process knows them. */
+  readonly standIns: ListParts["standIns"];
   /** Rejects a caller who lacks the scope; the embedding host itself, without a caller, has all scopes. */
   readonly authorize: ListParts["authorize"];
 }
@@ -76,8 +78,8 @@ export function createReads(parts: ReadParts): Reads {
   return {
     ...createLists(parts),
     async workflow(workflowId, caller, options) {
-      const seat = caller === undefined ? null : await seatDescriber(parts, caller);
-      return reading.tell(workflowId, caller, (now, events) => viewOf(recordAt(now, events, options), registry, seat));
+      const read = caller === undefined ? null : await gateReader(parts, caller);
+      return reading.tell(workflowId, caller, (now, events) => viewOf(recordAt(now, events, options), registry, read));
     },
     items: async (workflowId, filter = {}, caller) => {
       const read = readStrictly(ItemFilter, filter, { what: "filter", source: readsRef });

@@ -27,7 +27,7 @@ export function* statesOfRun(events: Iterable<LedgerEvent>): Generator<StateAfte
     const state =
       record === null
         ? null
-        : completeGates(viewWorkflow(record, progressOf(record)), { known: noPackages, seat: null });
+        : completeGates(viewWorkflow(record, progressOf(record)), { known: noPackages, read: null });
     yield { event, state };
   }
 }

@@ -1,4 +1,4 @@
-/** The calls of a kernel on the work of a tenant: its halts, grants, decisions and queues. */
+/** The calls of a kernel on the work of a tenant: its halts, grants, stand-ins, decisions and queues. */
 import type { Caller } from "../contract/auth-context.ts";
 import type { Decision, DecisionFilter } from "../contract/decision.ts";
 import type {
@@ -13,9 +13,20 @@ import type { HaltStanding } from "../contract/halt.ts";
 import type { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
 import type { QueueLimitsRequest, QueueLimitsResponse } from "../contract/queue-limits.ts";
 import type { ListedQueue, QueueFilter } from "../contract/queue-page.ts";
+import type { StandInStanding } from "../contract/stand-in.ts";
+import type {
+  EndStandInRequest,
+  EndStandInResponse,
+  StandInFilter,
+  StandInRequest,
+  StandInResponse,
+} from "../contract/stand-in-orders.ts";
 import type { Listed } from "../contract/workflow-summary.ts";
 
-/** The part of a kernel on the work of a tenant: halts stop it, grants approve it ahead, queues order it. */
+/**
+ * The part of a kernel on the work of a tenant: halts stop it, grants approve it ahead, stand-ins decide for people who
+ * are away, queues order it.
+ */
 export interface TenantCalls {
   /**
    * Stops work of the tenant until the halt is lifted: all of it, or that of a capability, an operator or a principal.
@@ -37,6 +48,16 @@ export interface TenantCalls {
   revokeGrant(request: RevokeGrantRequest): Promise<RevokeGrantResponse>;
   /** Returns the grants of a tenant that are not revoked, oldest first, with what was used of each. */
   grants(filter?: GrantFilter, caller?: Caller): Promise<readonly GrantStanding[]>;
+  /**
+   * Names who takes one's seats at all gates, open now or later, until an instant: while one is away. Each of their
+   * votes is judged as by a delegation at its gate. The same order again gives the same answer. @throws
+   * T5_STAND_IN_REFUSED for oneself, and for an end that is past or more than 90 days ahead.
+   */
+  standIn(request: StandInRequest): Promise<StandInResponse>;
+  /** Ends such an order before its time. @throws T5_STAND_IN_NOT_FOUND, T5_AUTHZ_FORBIDDEN for one of somebody else. */
+  endStandIn(request: EndStandInRequest): Promise<EndStandInResponse>;
+  /** Returns who stands in for whom, now or later, in the order in which they were named. `mine` takes a caller. */
+  standIns(filter?: StandInFilter, caller?: Caller): Promise<readonly StandInStanding[]>;
   /**
    * Returns the history of decisions: what people approved, rejected, edited or withdrew at gates, newest first. `mine`
    * takes a caller.

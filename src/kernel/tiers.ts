@@ -14,10 +14,10 @@ import type { TierDefinition } from "../engine/actors/define-tier.ts";
 import type { Registry } from "../engine/actors/registry.ts";
 import { callWithin } from "../engine/actors/within.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
-import type { GrantRegistry } from "../engine/log/grant-registry.ts";
 import type { HaltRegistry } from "../engine/log/halt-registry.ts";
 import type { createLedgerWriter } from "../engine/log/ledger-writer.ts";
 import type { TenantAppend } from "../engine/log/tenant-log.ts";
+import type { TenantRegistry } from "../engine/log/tenant-registry.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { createFoundationTier } from "../tiers/t0-foundation/tier.ts";
 import { createPerceptionTier } from "../tiers/t1-perception/tier.ts";
@@ -124,7 +124,8 @@ interface TierParts {
   readonly writer: ReturnType<typeof createLedgerWriter>;
   readonly tenantLog: TenantAppend;
   readonly places: Places;
-  readonly grants: GrantRegistry;
+  readonly grants: TenantRegistry;
+  readonly standIns: TenantRegistry;
 }
 
 /** Returns whether a workflow that is awake runs: one that waits for a place has none. */
@@ -146,6 +147,7 @@ export function defineTiers({
   tenantLog,
   places,
   grants,
+  standIns,
 }: TierParts): readonly TierDefinition[] {
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
@@ -187,9 +189,8 @@ export function defineTiers({
       maxCost: budgets.maxCost,
       capabilityRegistry,
       limiter,
-      same: resolved.same,
-      federation: resolved.federation,
-      grants: { known: grants, store },
+      ...{ same: resolved.same, federation: resolved.federation },
+      ...{ grants: { known: grants, store }, standIns: { known: standIns, store } },
       signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
     }),
     createMetacognitionTier({

@@ -25,6 +25,7 @@ import type { GatePageFilter, GateSelection, GateWork, SeatCount } from "./gate-
 import type { GrantChanges, GrantIndex } from "./grant-index.ts";
 import type { QueueEntry, QueueIndex } from "./queue-index.ts";
 import type { IndexedSchedule, ScheduleIndex } from "./schedule-index.ts";
+import type { StandInChanges, StandInIndex } from "./stand-in-index.ts";
 import type { IndexedWait, WaitStore } from "./wait-store.ts";
 import type { WorkflowHead } from "./workflow-head.ts";
 
@@ -77,7 +78,7 @@ export interface HoldCount {
 }
 
 /** The changes that an append makes to the indexes, beside adding its row. */
-export interface AppendIndexes extends GrantChanges {
+export interface AppendIndexes extends GrantChanges, StandInChanges {
   /** Creates the workflow: inserts its head, held as `claim` states if given (epoch 1). */
   readonly create?: Omit<WorkflowHead, "owner" | "epoch">;
   readonly state?: WorkflowStateName;
@@ -273,7 +274,7 @@ export interface LedgerLag {
 }
 
 /** A store of turns with its indexes; `ledgerStoreSuite` tests the required behaviour. */
-export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, GrantIndex, DecisionIndex {
+export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, GrantIndex, StandInIndex, DecisionIndex {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
   /** Opens the store, creating it if it is not there; called once before anything else. */

@@ -213,8 +213,12 @@ function whoFacts(gate: Gate): readonly GateFact[] {
     ...each("confirm", gate.confirm === undefined ? [] : [confirmWords[gate.confirm]]),
     ...each("signed", signed ? ["every vote that counts"] : []),
     ...each("lent", lent),
+    ...each("away", (gate.away ?? []).map(describeAway)),
   ];
 }
+
+const describeAway = ({ who, to, until, reason }: NonNullable<Gate["away"]>[number]): string =>
+  `${namePrincipal(who)} until ${until}, ${namePrincipal(to)} stands in: ${reason}`;
 
 const confirmWords = {
   type: `an approval takes the typed word “${confirmWord}”`,
@@ -244,11 +248,12 @@ function describeVote(vote: GateVote): string {
     result,
     answer: given,
   } = vote;
+  const by = vote.stand_in === undefined ? "" : ` by ${vote.stand_in}`;
   const more = [
     ...(result === undefined ? [] : [`result ${JSON.stringify(result)}`]),
     ...(given === undefined ? [] : [`answer ${JSON.stringify(given)}`]),
     ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
-    ...(on_behalf_of === null ? [] : [`in the place of ${namePrincipal(on_behalf_of)}`]),
+    ...(on_behalf_of === null ? [] : [`in the place of ${namePrincipal(on_behalf_of)}${by}`]),
     ...(part === undefined ? [] : [`for ${part}`]),
     ...(stage === undefined ? [] : [`in stage ${stage}`]),
     ...(advisory ? ["advice"] : []),
@@ -285,7 +290,7 @@ function dueFacts({ due_at, expiry_action, escalate_to, kind }: Gate): readonly 
 
 function decisionFacts({ decision }: Gate): readonly GateFact[] {
   if (decision === null) return [];
-  const { principal, at, comment, edited, resolution, grant } = decision;
+  const { principal, at, comment, edited, resolution, grant, on_behalf_of: away } = decision;
   const who = principal === null ? "nobody, by its time" : namePrincipal(principal);
   const answer = resolution === null ? decision.decision : `“${doubtWords[resolution]}”`;
   const decided = `${answer} by ${who} at ${at}${edited ? ", edited" : ""}`;
@@ -294,6 +299,7 @@ function decisionFacts({ decision }: Gate): readonly GateFact[] {
   return [
     fact("decided", decided),
     ...each("by grant", ahead),
+    ...each("for", away === undefined ? [] : [`${namePrincipal(away)}, by ${decision.stand_in}`]),
     ...each("answer", given),
     ...each("comment", comment === null ? [] : [comment]),
   ];

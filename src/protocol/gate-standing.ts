@@ -97,7 +97,8 @@ function tellEnd({ status, decision, expiry_action, due_at, kind }: Gate, time: 
   }
   const { principal, at, carried_by, resolution } = decision;
   const word = resolution === null || kind !== "in_doubt" ? wordOf(decision.decision, kind) : doubtWords[resolution];
-  const who = principal === null ? "" : ` by ${namePrincipal(principal)}`;
+  const place = decision.on_behalf_of === undefined ? "" : ` in the place of ${namePrincipal(decision.on_behalf_of)}`;
+  const who = principal === null ? "" : ` by ${namePrincipal(principal)}${place}`;
   const others = carried_by.filter((one) => principal === null || String(one.principal.id) !== String(principal.id));
   const votes = others.length === 0 ? "" : `, with ${others.map((one) => namePrincipal(one.principal)).join(", ")}`;
   return `${word}${who} at ${time(at)}${votes}${decision.edited ? ", with changes" : ""}`;

@@ -15,6 +15,7 @@ import { addListTests } from "./ledger-list-suite.ts";
 import { addLogTests } from "./ledger-log-suite.ts";
 import { addQueueTests } from "./ledger-queue-suite.ts";
 import { addScheduleTests } from "./ledger-schedule-suite.ts";
+import { addStandInTests } from "./ledger-stand-in-suite.ts";
 import { judge, type LedgerSuiteRunner, me, type SuiteParts } from "./ledger-suite-parts.ts";
 import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";
 import { addWaitTests } from "./ledger-wait-suite.ts";
@@ -39,6 +40,7 @@ export function ledgerStoreSuite(suite: LedgerStoreSuite): void {
     addHoldTests({ test, expect });
     addHaltTests({ test, expect });
     addGrantTests({ test, expect });
+    addStandInTests({ test, expect });
     addListTests({ test, expect });
     addWaitTests({ test, expect });
     addScheduleTests({ test, expect });

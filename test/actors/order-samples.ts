@@ -1,4 +1,4 @@
-/** Samples of the orders of people: fork, grant, halt, lift, pause, resume and rollback. */
+/** Samples of the orders of people: fork, grant, halt, lift, pause, resume, rollback and stand-in. */
 import type { Sample } from "./schema-samples.ts";
 
 const ulid = "01KDVDNA0047C4FEZDQK8YZG0N";
@@ -37,6 +37,18 @@ const described = {
 const grant = { ...described, auth };
 const standing = { ...described, used: { uses: 1, money: 5 } };
 
+const order = {
+  stand_in_id: `stn_${ulid}`,
+  by: { type: "user", id: "ann", role: "admin" },
+  to: { type: "user", id: "bo" },
+  from: "2026-01-01T00:00:00.000Z",
+  until: "2026-02-01T00:00:00.000Z",
+  reason: "on leave",
+  at: "2026-01-01T00:00:00.000Z",
+};
+const { stand_in_id } = order;
+const awayAt = { stand_in_id, who: { type: "user", id: "ann" }, to: order.to, until: order.until, reason: "on leave" };
+
 const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
 
 const decision = {
@@ -59,10 +71,13 @@ const decision = {
 };
 
 export const orderSamples: Readonly<Record<string, Sample>> = {
+  AwayAtGate: fields(awayAt, { who: "ann" }),
   Decision: fields(decision, { act: "maybe" }),
   DecisionAct: { sample: "edit", wrong: "expire" },
   DecisionFilter: fields({ mine: true, act: "reject", since: "2026-01-01", limit: 5, total: false }, { sort: "due" }),
   DecisionPage: fields({ decisions: [decision], next: null }, { next: 5 }),
+  EndStandInRequest: fields({ ...claim, stand_in_id, reason: "back" }, { stand_in_id: 5 }),
+  EndStandInResponse: fields({ stand_in_id, status: "ended" }, { stand_in_id: "wf_1" }),
   ForkOrigin: fields({ workflow_id: wf, sequence: 9, step_id: "publish", reason: "wrong" }, { sequence: 0 }),
   ForkRequest: fields(
     { ...claim, at: "publish", inputs: { text: "b" }, outputs: { draft: 1 }, reason: "wrong" },
@@ -97,6 +112,12 @@ export const orderSamples: Readonly<Record<string, Sample>> = {
   LiftResponse: fields({ halt_id: halt.halt_id, status: "lifted" }, { halt_id: "wf_1" }),
   PauseRequest: fields({ ...claim, reason: "wait" }, { reason: 5 }),
   PauseResponse: fields({ workflow_id: wf, status: "paused", correlation_id: cor }, { status: "running" }),
+  StandIn: fields({ ...order, auth }, { to: "bo" }),
+  StandInFilter: fields({ tenant_id: "acme", mine: true, limit: 5 }, { limit: 0 }),
+  StandInPage: fields({ stand_ins: [{ ...order, votes: 1 }], next: null }, { next: 5 }),
+  StandInRequest: fields({ ...claim, to: order.to, until: order.until, reason: "on leave" }, { until: "tomorrow" }),
+  StandInResponse: fields({ stand_in_id, status: "named" }, { status: "ended" }),
+  StandInStanding: fields({ ...order, votes: 1 }, { votes: -1 }),
   RollbackRequest: fields({ ...claim, reason: "by mistake" }, { reason: 5 }),
   RollbackResponse: fields(
     { workflow_id: wf, status: "cancelled", compensated: "partly", correlation_id: cor },

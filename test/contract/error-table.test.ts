@@ -33,6 +33,7 @@ const unknown = [
   "T5_HALT_NOT_FOUND",
   "T5_REVIEWER_UNKNOWN",
   "T5_REVIEW_NOT_FOUND",
+  "T5_STAND_IN_NOT_FOUND",
   "T7_SCHEDULE_NOT_FOUND",
 ];
 
@@ -47,6 +48,7 @@ describe("the rows of a category are alike, but for those that are named here", 
     const usual = { input: false, processing: false, external: true, resource: false, policy: false };
     expect(exceptions(({ retryable }) => retryable, usual)).toEqual({
       true: [
+        "T0_AGENT_WAITING",
         "T0_GUARD_WAITING",
         "T0_HTTP_CALLER_BUSY",
         "T0_HTTP_CALLER_READ_LIMIT",
@@ -103,6 +105,7 @@ describe("the rows of a category are alike, but for those that are named here", 
         "T6_OVERCONFIDENCE_DETECTED",
       ],
       transient: [
+        "T0_AGENT_WAITING",
         "T0_GUARD_WAITING",
         "T0_HTTP_CALLER_BUSY",
         "T0_HTTP_CALLER_READ_LIMIT",
@@ -136,6 +139,7 @@ describe("the rows of a category are alike, but for those that are named here", 
       "405": ["T0_HTTP_METHOD_NOT_ALLOWED"],
       "408": ["T0_HTTP_REQUEST_TIMEOUT"],
       "409": [
+        "T0_AGENT_TAKEN",
         "T0_GUARD_HANDED_OVER",
         "T0_HTTP_KEY_IN_FLIGHT",
         "T0_LEDGER_CONFLICT",
@@ -152,6 +156,7 @@ describe("the rows of a category are alike, but for those that are named here", 
         "T5_GATE_NOT_RUNNABLE",
         "T5_GRANT_REFUSED",
         "T5_REVIEW_CONFLICT",
+        "T5_STAND_IN_REFUSED",
         "T7_SCHEDULE_BACKFILL",
         "T7_SCHEDULE_OVERLAP",
       ],

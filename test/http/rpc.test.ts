@@ -198,6 +198,8 @@ describe("/rpc", () => {
         "kernel/halt": { of: { capability: "Test.Other" }, reason: "the accounts are checked" },
         "kernel/limit": { name: "none", limits: { concurrency: 1 }, reason: "the bank is slow" },
         "kernel/grant": { workflow_id, gate_id, uses: 1 },
+        "kernel/stand-in": { to: { id: "bo" }, until: "2026-01-02T00:00:00Z", reason: "away" },
+        "kernel/end-stand-in": { stand_in_id: "stn_01JZ0000000000000000000000" },
         "kernel/revoke-grant": { grant_id: "grt_01JZ0000000000000000000000" },
         "kernel/lift": { halt_id: "hlt_01JZ0000000000000000000000" },
         "kernel/withdraw": { workflow_id, gate_id },

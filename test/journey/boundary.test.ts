@@ -84,6 +84,7 @@ describe("storage", () => {
       ...(["listHeads", "countHeads", "listGates", "countGates", "countSeats", "countHolds", "halts"] as const),
       ...(["decisions", "countDecisions"] as const),
       ...(["grant", "grants", "grantsFor", "grantingTenants"] as const),
+      ...(["standIn", "standIns", "standInsFor", "standInTenants"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
       ...(["waits", "overdueWaits", "events", "findEvent"] as const),
       ...(["schedules", "dueSchedules", "nextScheduleDue", "scheduleEntries"] as const),

@@ -102,8 +102,14 @@ describe("the schema", () => {
     expect(planOf("takeAbandoned")).toContain("SEARCH workflows USING INDEX workflows_abandoned (<expr><?)");
     expect(planOf("anyToTake")).not.toContain("SCAN workflows;");
     for (const name of ["held", "freeHeld", "freeOrphaned"] as const) expect(planOf(name)).toContain("workflows_held");
-    // Halts and grants are few, and so is the work that they hold.
-    const ofHalts: ReadonlySet<string> = new Set(["takeFreed", "halts", "grantingTenants", "countHolds"]);
+    // Halts, grants and stand-ins are few, and so is the work that they hold.
+    const ofHalts: ReadonlySet<string> = new Set([
+      "takeFreed",
+      "halts",
+      "grantingTenants",
+      "standInTenants",
+      "countHolds",
+    ]);
     for (const name of Object.keys(statements) as (keyof typeof statements)[])
       if (!ofHalts.has(name) && /^\s*(SELECT|UPDATE|DELETE)/.test(statements[name].sourceSQL))
         expect(planOf(name)).not.toContain("TEMP B-TREE");

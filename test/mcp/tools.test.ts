@@ -33,6 +33,9 @@ const deciding = [
   "give-grant",
   "revoke-grant",
   "list-grants",
+  "name-stand-in",
+  "end-stand-in",
+  "list-stand-ins",
   "list-decisions",
 ];
 const scheduling = [

@@ -184,6 +184,7 @@ describe("the store", () => {
       "src/ports/schedule-index.ts",
       "src/ports/queue-index.ts",
       "src/ports/grant-index.ts",
+      "src/ports/stand-in-index.ts",
       "src/ports/workflow-head.ts",
       "src/ports/gate-page.ts",
       "src/ports/decision-index.ts",

@@ -31,6 +31,9 @@ export interface GateDecided {
   readonly signature?: GateSignature;
   /** The grant by which `principal` approved ahead; absent of a decision that was given at the gate. */
   readonly grant?: GrantUse;
+  /** The principal for whom `principal` stood in, and the order; absent of a seat that was not taken by an order. */
+  readonly on_behalf_of?: PrincipalRef;
+  readonly stand_in?: string;
   /** The key of the decision that closed the gate, where it had one. */
   readonly idempotency_key?: string;
 }
@@ -45,6 +48,8 @@ export interface GateVoted {
   readonly part?: string;
   /** The number of the stage in which it counts; absent at a gate without stages, and of advice. */
   readonly stage?: number;
+  /** The order by which the voter stands in for the owner of the seat; absent if none was needed. */
+  readonly stand_in?: string;
   readonly advisory: boolean;
   readonly payload_digest: string;
   readonly policy_version: string;

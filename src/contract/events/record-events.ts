@@ -1,4 +1,7 @@
-/** Events of records that outlive a workflow: memory, documents, halts, grants and limits; erased bodies of rows. */
+/**
+ * Events of records that outlive a workflow: memory, documents, halts, grants, stand-ins and limits; erased bodies of
+ * rows.
+ */
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../context-bundle.ts";
 import type { FederatedSyncReport } from "../federation.ts";
 import type { Grant } from "../grant.ts";
@@ -7,6 +10,7 @@ import type { Principal } from "../intent.ts";
 import type { JsonObject } from "../json.ts";
 import type { StoredQueueLimits } from "../queue-limits.ts";
 import type { ReceivedEvent } from "../received-event.ts";
+import type { StandIn } from "../stand-in.ts";
 import { event } from "./event-row.ts";
 
 /** The end of a halt. */
@@ -19,6 +23,13 @@ export interface HaltLifted {
 /** The end of a grant. */
 export interface GrantRevoked {
   readonly grant_id: string;
+  readonly reason: string;
+  readonly by: Principal;
+}
+
+/** The end of an order that named a stand-in. */
+export interface StandInEnded {
+  readonly stand_in_id: string;
   readonly reason: string;
   readonly by: Principal;
 }
@@ -40,5 +51,9 @@ export const recordEvents = {
   GRANT_GIVEN: event<{ readonly grant: Grant }>({ from: "person", to: "workflow" }),
   /** A person ends a grant. */
   GRANT_REVOKED: event<GrantRevoked>({ from: "person", to: "workflow" }),
+  /** A person names who takes their seats at gates while they are away. */
+  STAND_IN_NAMED: event<{ readonly stand_in: StandIn }>({ from: "person", to: "workflow" }),
+  /** A person ends such an order before its time. */
+  STAND_IN_ENDED: event<StandInEnded>({ from: "person", to: "workflow" }),
   BODY_ERASED: event<JsonObject>({ from: "t4", to: "workflow" }),
 } as const;

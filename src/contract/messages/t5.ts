@@ -155,6 +155,8 @@ export interface Seat {
   readonly part?: string;
   /** The number of the stage that the gate was in; absent at a gate without stages, and of advice. */
   readonly stage?: number;
+  /** The order by which the voter stands in for the owner of the seat; absent if none was needed. */
+  readonly stand_in?: string;
 }
 
 /** Whether a grant approves the call of a gate ahead. */

@@ -57,9 +57,12 @@ function actOf(draft: EventDraft, drafts: readonly EventDraft[]): Told | null {
 }
 
 function closingAct(act: "approve" | "reject", decided: GateDecided): Told | null {
-  const { gate_id, principal, comment, payload_digest, carried_by, grant } = decided;
+  const { gate_id, principal, comment, payload_digest, carried_by, grant, on_behalf_of: away } = decided;
   if (principal === null || carried_by !== undefined) return null;
-  const by = grant === undefined ? {} : { grant_id: grant.grant_id };
+  const by = {
+    ...(grant !== undefined && { grant_id: grant.grant_id }),
+    ...(away !== undefined && { on_behalf_of: refOf(away) }),
+  };
   return { gate_id, act, principal, closes: true, comment, payload_digest, ...by };
 }
 

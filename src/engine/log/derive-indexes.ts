@@ -16,6 +16,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { endpointCounter } from "../../contract/model-route.ts";
 import { eventClaim } from "../../contract/received-event.ts";
 import type { ScheduleDefinition, ScheduleEntry, ScheduleStanding } from "../../contract/schedule.ts";
+import { chargeOfEnd, chargeOfVote } from "../../contract/stand-in.ts";
 import { startOf } from "../../contract/work-start.ts";
 import {
   isAnyRunnable,
@@ -108,8 +109,8 @@ function gather<T>(drafts: readonly EventDraft[], tell: (draft: EventDraft) => r
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Returns the memory, documents, events from outside, schedules, halts, grants and limits of a row, of a workflow or of
- * a tenant.
+ * Returns the memory, documents, events from outside, schedules, halts, grants, stand-ins and limits of a row, of a
+ * workflow or of a tenant.
  */
 export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
 
@@ -132,6 +133,13 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
   if (revoked.length > 0) {
     changes.revoked = revoked;
     changes.charges = [...(changes.charges ?? []), ...revoked.map(exhaust)];
+  }
+  const standIns = gather(drafts, (d) => (d.type === "STAND_IN_NAMED" ? [d.payload.stand_in] : none));
+  const ended = gather(drafts, (d) => (d.type === "STAND_IN_ENDED" ? [d.payload.stand_in_id] : none));
+  if (standIns.length > 0) changes.standIns = standIns;
+  if (ended.length > 0) {
+    changes.endedStandIns = ended;
+    changes.charges = [...(changes.charges ?? []), ...ended.map(chargeOfEnd)];
   }
   if (halts.length > 0) changes.halts = halts;
   if (lifted.length > 0) changes.lifted = lifted;
@@ -240,7 +248,10 @@ function changedBy({ gates }: WorkflowRecord, { type, step_id, payload }: EventD
 
 function chargesOf(record: WorkflowRecord, draft: EventDraft): readonly IndexedCharge[] {
   if (draft.type === "BUDGET_RESERVED" || draft.type === "BUDGET_SETTLED") return budgetCharges(draft);
-  if (draft.type === "USER_APPROVED") return grantCharges(draft.payload.grant);
+  if (draft.type === "GATE_VOTED") return voteCharges(draft.payload.stand_in);
+  if (draft.type === "USER_REJECTED") return voteCharges(draft.payload.stand_in);
+  if (draft.type === "USER_APPROVED")
+    return [...grantCharges(draft.payload.grant), ...voteCharges(draft.payload.stand_in)];
   const charge = routeCharge(record, draft);
   return charge === null ? none : ofEndpoint(charge, draft);
 }
@@ -250,6 +261,10 @@ const grantCharges = (use: GrantUse | undefined): readonly IndexedCharge[] =>
   use === undefined
     ? none
     : [{ counter: grantCounter(use.grant_id), amounts: chargeOfUse(use.money), within: use.within as Ceiling }];
+
+/** Returns what a vote adds to the counter of the order by which its voter stands in. */
+const voteCharges = (standIn: string | undefined): readonly IndexedCharge[] =>
+  standIn === undefined ? none : [chargeOfVote(standIn)];
 
 /** Fills the counter of a revoked grant, so that the store refuses a row that was decided before the revocation. */
 const exhaust = (grantId: string): IndexedCharge => ({

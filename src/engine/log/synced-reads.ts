@@ -27,6 +27,8 @@ const syncedMethods = [
   "halts",
   "grants",
   "grant",
+  "standIns",
+  "standIn",
   "chargesOf",
   "memory",
 ] as const satisfies readonly (keyof LedgerStore)[];

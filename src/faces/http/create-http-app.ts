@@ -53,6 +53,7 @@ import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
 import { addSchedules } from "./routes/schedules.ts";
 import { addLogin, addSession, type Door, doorOf, loginPath } from "./routes/session.ts";
+import { addStandIns } from "./routes/stand-ins.ts";
 import { addStreams } from "./routes/streams.ts";
 import { addWaits } from "./routes/waits.ts";
 import { addWhatIf } from "./routes/what-if.ts";
@@ -136,6 +137,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addHalts(edge);
   addDecisions(edge);
   addGrants(edge);
+  addStandIns(edge);
   addRegistry(edge);
   addStreams(edge);
   addWhatIf(edge);

@@ -27,6 +27,7 @@ import { WorkflowStateName } from "../../contract/progress.ts";
 import type { QueueFilter } from "../../contract/queue-page.ts";
 import { RiskLevel } from "../../contract/risk-level.ts";
 import { type ScheduleFilter, ScheduleName } from "../../contract/schedule.ts";
+import type { StandInFilter } from "../../contract/stand-in-orders.ts";
 import { GateCursor } from "../../protocol/query-values.ts";
 import type { Call } from "./edge.ts";
 
@@ -112,6 +113,13 @@ export const grantQuery = (most: number) =>
     after: z.string().max(64).optional().describe("The cursor of a page: what the one before it called `next`."),
     limit: pageSize(most).optional().describe("Items of the page."),
   } satisfies QueryOf<Omit<GrantFilter, "tenant_id">>);
+/** Makes the query of stand-ins, whose pages hold at most `most` items. */
+export const standInQuery = (most: number) =>
+  z.object({
+    mine: yes.optional().describe("Those that the caller gave, and those by which the caller stands in."),
+    after: z.string().max(64).optional().describe("The cursor of a page: what the one before it called `next`."),
+    limit: pageSize(most).optional().describe("Items of the page."),
+  } satisfies QueryOf<Omit<StandInFilter, "tenant_id">>);
 /** Makes the query of queues, whose pages hold at most `most` items. */
 export const queueQuery = (most: number) =>
   z.object({

@@ -31,6 +31,7 @@ import {
   queueQuery,
   scheduleHistoryQuery,
   scheduleQuery,
+  standInQuery,
   workflowQuery,
 } from "./read-query.ts";
 import { listDecisions } from "./routes/decisions.ts";
@@ -38,6 +39,7 @@ import { listGrants } from "./routes/grants.ts";
 import { listQueues } from "./routes/queues.ts";
 import { listEvents, listGates, listItems, listWorkflows, requireMayRead } from "./routes/reads.ts";
 import { listSchedules, readSchedule } from "./routes/schedules.ts";
+import { listStandIns } from "./routes/stand-ins.ts";
 
 /** The caller, the request's id, and the signal that aborts when the client has disconnected. */
 export interface Asker {
@@ -123,6 +125,9 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
   ),
   [`kernel/${lists.grants.word}`]: reading((edge, { caller }, params) =>
     listGrants(edge, caller, takeParams(grantQuery(edge.options.limits.maxPage), params)),
+  ),
+  [`kernel/${lists.standIns.word}`]: reading((edge, { caller }, params) =>
+    listStandIns(edge, caller, takeParams(standInQuery(edge.options.limits.maxPage), params)),
   ),
   [`kernel/${lists.queues.word}`]: reading((edge, { caller }, params) =>
     listQueues(edge, caller, takeParams(queueQuery(edge.options.limits.maxPage), params)),

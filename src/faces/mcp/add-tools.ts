@@ -24,6 +24,7 @@ import { listDecisions } from "./tools/decision-tools.ts";
 import { giveGrant, grantTools } from "./tools/grant-tools.ts";
 import { queueTools } from "./tools/queue-tools.ts";
 import { scheduleTools } from "./tools/schedule-tools.ts";
+import { nameStandIn, standInTools } from "./tools/stand-in-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
 import { decideGate, decideGates, emitEvent, readTokenUrl, workflowTools } from "./tools/workflow-tools.ts";
 
@@ -36,10 +37,10 @@ export const listTools = async (context: McpContext): Promise<readonly McpTool[]
 
 async function ownTools(context: McpContext): Promise<readonly McpTool[]> {
   const withheld = new Set([
-    ...(answersGates(context) ? [] : [decideGate, decideGates, giveGrant]),
+    ...(answersGates(context) ? [] : [decideGate, decideGates, giveGrant, nameStandIn]),
     ...((await isGranted(context, commandScopes.emit)) ? [] : [emitEvent, readTokenUrl]),
   ]);
-  const own = [...workflowTools, ...grantTools].filter((tool) => !withheld.has(tool));
+  const own = [...workflowTools, ...grantTools, ...standInTools].filter((tool) => !withheld.has(tool));
   return [...own, listDecisions, ...queueTools, ...scheduleTools];
 }
 

@@ -257,6 +257,8 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["liftHalts", plan.lifted],
     ["insertGrants", plan.grants],
     ["deleteGrants", plan.revoked],
+    ["insertStandIns", plan.standIns],
+    ["deleteStandIns", plan.endedStandIns],
     ["insertHolds", plan.holds.flatMap(({ rows }) => rows)],
     ["upsertQueueEntries", plan.queueEntries],
     ["upsertLimits", plan.limits],

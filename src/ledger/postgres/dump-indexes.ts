@@ -56,6 +56,11 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
     ["tenant_id", "event_id"],
     "SELECT tenant_id, event_id, name, key, record, expires_at, position, taken_by FROM received_events",
   ],
+  [
+    "stand_ins",
+    ["stand_in_id"],
+    "SELECT stand_in_id, tenant_id, author, deputy, from_at, until_at, record FROM stand_ins",
+  ],
   ["waits", ["workflow_id", "step_id"], "SELECT workflow_id, step_id, tenant_id, source, name, key, since FROM waits"],
   [
     "schedule_entries",

@@ -11,6 +11,7 @@ import { gateStatements } from "./gate-statements.ts";
 import { horizon, ownPosition } from "./position.ts";
 import type { Statement, Value } from "./query.ts";
 import { queueStatements } from "./queue-statements.ts";
+import { standInStatements } from "./stand-in-statements.ts";
 
 const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
 
@@ -132,6 +133,7 @@ const texts = {
   insertHolds: insertInto("holds", "workflow_id text, step_id text, holder text, tenant_id text"),
   ...queueStatements(insertInto),
   ...gateStatements(insertInto, listOf),
+  ...standInStatements(insertInto, listOf),
   addCharges: insertInto(
     "charges",
     "tenant_id text, counter text, share smallint, tokens float8, money numeric, invocations float8, wall_ms float8",

@@ -24,6 +24,7 @@ import { createGrantReads } from "./read-grants.ts";
 import { createQueueReads } from "./read-queues.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
 import { createScheduleReads } from "./read-schedules.ts";
+import { createStandInReads } from "./read-stand-ins.ts";
 import { createWaitReads } from "./read-waits.ts";
 import { openSchema, requireKnownSchema } from "./schema.ts";
 import { createSessionTable } from "./session-table.ts";
@@ -70,6 +71,7 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     ...createHeadReads(session),
     ...createRecordReads(session),
     ...createGrantReads(session),
+    ...createStandInReads(session),
     ...createWaitReads(session),
     ...createScheduleReads(session),
     ...createQueueReads(session),

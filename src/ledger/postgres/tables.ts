@@ -133,6 +133,14 @@ export const tables = `
   CREATE INDEX grants_given ON grants (tenant_id, grant_id);
   CREATE INDEX grants_covering ON grants (tenant_id, operator, covers, grant_id);
 
+  -- Orders that name stand-ins and were not ended; author and deputy are [type, id] as text, times are epoch ms.
+  CREATE TABLE stand_ins (
+    stand_in_id ${id} PRIMARY KEY, tenant_id ${id} NOT NULL, author ${id} NOT NULL, deputy ${id} NOT NULL,
+    from_at float8 NOT NULL, until_at float8 NOT NULL, record text NOT NULL
+  );
+  CREATE INDEX stand_ins_named ON stand_ins (tenant_id, stand_in_id);
+  CREATE INDEX stand_ins_of_deputy ON stand_ins (tenant_id, deputy, stand_in_id);
+
   -- digest: an index takes no key of more than some kB.
   -- The workflows that wait in a queue (place 'waiting') or have a place in it ('taken'). A lower rank comes first.
   CREATE TABLE queue_entries (

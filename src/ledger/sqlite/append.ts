@@ -75,6 +75,8 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
   for (const row of plan.lifted) statements.liftHalt.run(...row);
   for (const row of plan.grants) statements.insertGrant.run(...row);
   for (const row of plan.revoked) statements.deleteGrant.run(...row);
+  for (const row of plan.standIns) statements.insertStandIn.run(...row);
+  for (const row of plan.endedStandIns) statements.deleteStandIn.run(...row);
   for (const { workflow_id, rows } of plan.holds) {
     statements.deleteHolds.run(workflow_id);
     for (const row of rows) statements.insertHold.run(...row);

@@ -16,7 +16,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 17;
+export const schemaVersion = 18;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -142,6 +142,19 @@ const tables = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX grants_given ON grants (tenant_id, grant_id);
   CREATE INDEX grants_covering ON grants (tenant_id, operator, covers, grant_id);
+
+  -- Orders that name stand-ins and were not ended; author and deputy are [type, id] as text, times are epoch ms.
+  CREATE TABLE stand_ins (
+    stand_in_id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    author TEXT NOT NULL,
+    deputy TEXT NOT NULL,
+    from_at REAL NOT NULL,
+    until_at REAL NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX stand_ins_named ON stand_ins (tenant_id, stand_in_id);
+  CREATE INDEX stand_ins_of_deputy ON stand_ins (tenant_id, deputy, stand_in_id);
 
   -- The workflows that wait in a queue (place 'waiting') or for newer requests ('upcoming'), or have a place ('taken').
   -- A lower rank comes first.

@@ -114,6 +114,17 @@ const texts = {
   grant: "SELECT record FROM grants WHERE tenant_id = ? AND grant_id = ?",
   grantsFor: "SELECT record FROM grants WHERE tenant_id = ? AND operator = ? AND covers IN ('', ?) ORDER BY grant_id",
   grantingTenants: "SELECT DISTINCT tenant_id FROM grants",
+  insertStandIn: `INSERT INTO stand_ins (stand_in_id, tenant_id, author, deputy, from_at, until_at, record)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  deleteStandIn: "DELETE FROM stand_ins WHERE stand_in_id = ?",
+  standIns: `SELECT record FROM stand_ins
+    WHERE tenant_id = ?1 AND until_at > ?2 AND stand_in_id > ?3 AND (?4 IS NULL OR from_at <= ?4)
+      AND (?5 IS NULL OR author = ?5 OR deputy = ?5)
+    ORDER BY stand_in_id LIMIT ?6`,
+  standIn: "SELECT record FROM stand_ins WHERE tenant_id = ? AND stand_in_id = ?",
+  standInsFor: `SELECT record FROM stand_ins WHERE tenant_id = ?1 AND deputy = ?2 AND until_at > ?3 AND from_at <= ?3
+    ORDER BY stand_in_id`,
+  standInTenants: "SELECT DISTINCT tenant_id FROM stand_ins",
   deleteHolds: "DELETE FROM holds WHERE workflow_id = ?",
   insertHold: "INSERT INTO holds (workflow_id, step_id, holder, tenant_id) VALUES (?, ?, ?, ?)",
 

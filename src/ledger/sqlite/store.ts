@@ -31,6 +31,7 @@ import {
 import { createQueueReads } from "./read-queues.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { createScheduleReads } from "./read-schedules.ts";
+import { createStandInReads } from "./read-stand-ins.ts";
 import { readTurn } from "./read-turns.ts";
 import { createWaitReads } from "./read-waits.ts";
 import { watchFile } from "./same-file.ts";
@@ -60,6 +61,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
     ...createRecordIndexes(run),
     ...createWaitReads(run),
     ...createScheduleReads(run),
+    ...createStandInReads(run),
     ...createQueueReads(run),
     sessions: createSessionTable(run),
     deliveries: createDeliveryTable(run),

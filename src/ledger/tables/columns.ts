@@ -20,9 +20,11 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { ScheduleEntry, StoredSchedule } from "../../contract/schedule.ts";
 import { searchTextOf } from "../../contract/search-text.ts";
+import { personKey, type StandIn } from "../../contract/stand-in.ts";
 import type { TurnRow } from "../../contract/turn.ts";
 import type { GateWork } from "../../ports/gate-page.ts";
 import type { IndexedCharge, ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
+import type { StandInPageQuery } from "../../ports/stand-in-index.ts";
 import type { OverdueWait, StoredEvent, StoredWait, WaitSource } from "../../ports/wait-store.ts";
 
 /** A row as the driver gives it. */
@@ -142,6 +144,20 @@ export const grantRow = (grant: Grant, tenant: string): readonly string[] => [
 ];
 
 export const toGrant = (columns: Columns): Grant => parseCell<Grant>(columns["record"], "record");
+
+/** Returns the row of an order that names a stand-in. Times are epoch ms. */
+export const standInRow = (order: StandIn, tenant: string): readonly (string | number)[] => [
+  ...[order.stand_in_id, tenant, personKey(order.by), personKey(order.to)],
+  ...[Date.parse(order.from), Date.parse(order.until), JSON.stringify(order)],
+];
+
+export const toStandIn = (columns: Columns): StandIn => parseCell<StandIn>(columns["record"], "record");
+
+/** Returns the parameters of a page of stand-ins, in the order of the statements of both stores. */
+export const standInPage = (tenantId: string | number, page: StandInPageQuery) => {
+  const { now, begunBy = null, person, after = "", limit } = page;
+  return [idText(tenantId), now, after, begunBy, person === undefined ? null : personKey(person), limit] as const;
+};
 
 /** Returns the value of a counter; zero if it was never charged. */
 export function toCharge(columns: Columns | undefined): Charge {

@@ -11,7 +11,7 @@ import { addCharge, type Charge } from "../../contract/budget.ts";
 import { isOpenGate } from "../../contract/gate.ts";
 import { searchTextOf } from "../../contract/search-text.ts";
 import type { Append, AppendIndexes, AppendReceipt, Hold } from "../../ports/ledger-store.ts";
-import { gateRow, grantRow, idText, type PlannedGate, payerOf, threadText } from "./columns.ts";
+import { gateRow, grantRow, idText, type PlannedGate, payerOf, standInRow, threadText } from "./columns.ts";
 import {
   frees,
   holderAfter,
@@ -93,6 +93,10 @@ export interface BatchPlan {
   readonly grants: readonly Row[];
   /** grant_id: grants that were revoked. */
   readonly revoked: readonly Row[];
+  /** stand_in_id, tenant_id, author, deputy, from_at, until_at, record: orders that name stand-ins. */
+  readonly standIns: readonly Row[];
+  /** stand_in_id: orders that were ended. */
+  readonly endedStandIns: readonly Row[];
   /** tenant_id, thread_id, key, position, ordinal, record */
   readonly memory: readonly (readonly [tenant: string, thread: string, key: string, ...Cell[]])[];
   /** tenant_id, document_id, position, record */
@@ -153,6 +157,8 @@ class Planning {
   readonly #lifted: Row[] = [];
   readonly #grants: Row[] = [];
   readonly #revoked: Row[] = [];
+  readonly #standIns: Row[] = [];
+  readonly #endedStandIns: Row[] = [];
   /** The tenants whose halts the batch has changed, each with the position of the change. */
   readonly #haltsAt = new Map<string, number>();
   readonly #memory = new Map<string, BatchPlan["memory"][number]>();
@@ -189,6 +195,8 @@ class Planning {
       lifted: this.#lifted,
       grants: this.#grants,
       revoked: this.#revoked,
+      standIns: this.#standIns,
+      endedStandIns: this.#endedStandIns,
       memory: sorted(this.#memory),
       documents: sorted(this.#documents),
       counters: sorted(this.#counters),
@@ -300,6 +308,8 @@ class Planning {
     for (const halt of halts) this.#halts.push([halt.halt_id, tenant, position, JSON.stringify(halt), 0]);
     for (const grant of grants) this.#grants.push(grantRow(grant, tenant));
     for (const id of revoked) this.#revoked.push([id]);
+    for (const order of indexes.standIns ?? []) this.#standIns.push(standInRow(order, tenant));
+    for (const id of indexes.endedStandIns ?? []) this.#endedStandIns.push([id]);
     for (const id of lifted) this.#lifted.push([id, position]);
     if (halts.length + lifted.length > 0) this.#haltsAt.set(tenant, position);
     memory.forEach((record, ordinal) => {

@@ -9,7 +9,7 @@ import type { Gate, GateReason } from "../../contract/gate.ts";
 import type { GateEdit } from "../../contract/gate-edit.ts";
 import { type GateSpec, rolesOf, stagesOf } from "../../contract/gate-spec.ts";
 import { isOpenGate } from "../../contract/gate-status.ts";
-import type { GateVote } from "../../contract/gate-vote.ts";
+import type { GateVote, PrincipalRef } from "../../contract/gate-vote.ts";
 import type { OnReject } from "../../contract/step-kinds.ts";
 import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
 import { describeParts, describeStage, describeStages } from "../../protocol/describe-parts.ts";
@@ -120,14 +120,17 @@ function linesOfQuorum(gate: Gate): readonly string[] {
   ];
 }
 
+const placeOf = (away: PrincipalRef | undefined): string =>
+  away === undefined ? "" : ` in the place of ${namePrincipal(away)}`;
+
 const doneWords = { approve: "approved", reject: "rejected" } as const;
 
 function linesOfDecision(gate: Gate): readonly string[] {
   const { decision, kind } = gate;
   if (decision === null) return linesWithoutDecision(gate);
-  const { principal, at, comment, resolution, carried_by, grant } = decision;
+  const { principal, at, comment, resolution, carried_by, grant, on_behalf_of: away } = decision;
   const answer = kind === "in_doubt" ? doubtWords[resolution ?? "failed"] : doneWords[decision.decision];
-  const who = principal === null ? "nobody" : `${namePrincipal(principal)} (${principal.role})`;
+  const who = principal === null ? "nobody" : `${namePrincipal(principal)} (${principal.role})${placeOf(away)}`;
   const others = carried_by.map(
     ({ principal: voter, on_behalf_of }) =>
       `${namePrincipal(voter)}${on_behalf_of === null ? "" : ` in the place of ${namePrincipal(on_behalf_of)}`}`,

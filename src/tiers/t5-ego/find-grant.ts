@@ -11,15 +11,11 @@ import { askedDigest, ceilingOf, type Grant, meets } from "../../contract/grant.
 import { chargeOfUse, grantCounter } from "../../contract/grant-use.ts";
 import type { GrantFound, GrantQuestion } from "../../contract/messages/t5.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
+import type { KnownTenants } from "./find-stand-ins.ts";
 import { seatVoter } from "./seat-voter.ts";
 
 export interface Grants {
-  /** The tenants that have grants, as far as this process knows. */
-  readonly known: {
-    readonly isFresh: boolean;
-    readonly look: () => Promise<void>;
-    readonly mayHave: (tenantId: string | number) => boolean;
-  };
+  readonly known: KnownTenants;
   readonly store: Pick<LedgerStore, "grantsFor" | "charges">;
   readonly same: Same;
 }

@@ -1,5 +1,6 @@
 /**
- * Judges requests to a gate: the seat of the person, their signature, and policy at stage gate.
+ * Judges requests to a gate: the seat of the person, their signature, and policy at stage gate. Where the voter stands
+ * in for the owner of the seat, policy judges that as a delegation as well.
  * Never: counts votes or closes a gate.
  */
 
@@ -7,12 +8,20 @@ import { isSeatTaken, type Same } from "../../../machines/quorum.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { follow } from "../../contract/maybe-promise.ts";
-import type { DecisionQuestion, DelegationQuestion, JudgedDecision, ShownCall } from "../../contract/messages/t5.ts";
+import type {
+  DecisionQuestion,
+  DelegationQuestion,
+  JudgedDecision,
+  Seat,
+  ShownCall,
+} from "../../contract/messages/t5.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
 import { type GateCommand, gateSubject } from "../../contract/policy-subject.ts";
+import type { StandIn } from "../../contract/stand-in.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { checkSignature, type Signatures } from "./check-signature.ts";
+import { findStandIns, type StandIns } from "./find-stand-ins.ts";
 import { evaluatePolicies } from "./policy/evaluate-policies.ts";
 import type { PolicyEngine } from "./policy/evaluate-round.ts";
 import { forbid, isRequester, requireReach, seatVoter, whyNoSeat, whyNotOfType } from "./seat-voter.ts";
@@ -21,13 +30,25 @@ export interface GateJudge {
   readonly engine: PolicyEngine;
   readonly signatures: Signatures;
   readonly same: Same;
+  readonly standIns: StandIns;
 }
 
 const judgeRef = moduleRef(5, "ego", "judge_gate");
 
 /** Returns whether this person may decide this gate, and how their decision counts. */
-export function judgeDecision(
+export const judgeDecision = (
   asked: DecisionQuestion,
+  runtime: Runtime,
+  judge: GateJudge,
+): JudgedDecision | Promise<JudgedDecision> =>
+  follow(findStandIns(asked.gate.tenant_id, asked, judge.standIns), (standIns) =>
+    judgeVoter({ ...asked, standIns }, runtime, judge),
+  );
+
+type Voting = DecisionQuestion & { readonly standIns: readonly StandIn[] };
+
+function judgeVoter(
+  asked: Voting,
   runtime: Runtime,
   { engine, signatures, same }: GateJudge,
 ): JudgedDecision | Promise<JudgedDecision> {
@@ -37,13 +58,31 @@ export function judgeDecision(
   const optional = seat.advisory || edits;
   const question = questionOf(asked, { decision, principal: asked.principal });
   const call = seat.advisory ? null : asked.call;
-  return follow(checkSignature(runtime, { gate, signatures }, { ...asked, seat, optional }), (signature) =>
-    follow(evaluatePolicies(engine, question), (policy) =>
-      follow(call === null || policy.decision === "DENY" ? null : judgeCall(call, engine), (judged) => ({
-        ...{ policy, seat, signature },
-        call: judged,
-      })),
-    ),
+  return follow(judgeHandover(asked, seat, engine), (handover) => {
+    if (handover?.decision === "DENY") return { policy: handover, call: null, seat, signature: null };
+    return follow(checkSignature(runtime, { gate, signatures }, { ...asked, seat, optional }), (signature) =>
+      follow(evaluatePolicies(engine, question), (policy) =>
+        follow(call === null || policy.decision === "DENY" ? null : judgeCall(call, engine), (judged) => ({
+          ...{ policy, seat, signature },
+          call: judged,
+        })),
+      ),
+    );
+  });
+}
+
+/** Asks policy whether the author of an order may lend their seat to the voter; null for a seat without an order. */
+function judgeHandover(
+  asked: Voting,
+  { stand_in }: Seat,
+  engine: PolicyEngine,
+): PolicyDecision | null | Promise<PolicyDecision | null> {
+  const order = asked.standIns.find(({ stand_in_id }) => stand_in_id === stand_in);
+  if (order === undefined) return null;
+  const { by, auth } = order;
+  return evaluatePolicies(
+    engine,
+    questionOf({ ...asked, auth }, { decision: "delegate", principal: by, to: asked.principal }),
   );
 }
 

@@ -38,6 +38,7 @@ import type { CapabilityRegistry } from "./admission/capability-registry.ts";
 import { authorize, requireScope } from "./authorize.ts";
 import type { Signatures } from "./check-signature.ts";
 import { findGrant, type Grants } from "./find-grant.ts";
+import type { StandIns } from "./find-stand-ins.ts";
 import { judgeChanges } from "./judge-changes.ts";
 import { judgeCall, judgeDecision, judgeDelegation } from "./judge-gate.ts";
 import { evaluatePolicies } from "./policy/evaluate-policies.ts";
@@ -53,6 +54,7 @@ export interface EgoTierOptions {
   readonly limiter: BudgetLimiter;
   readonly same: Same;
   readonly grants: Omit<Grants, "same">;
+  readonly standIns: StandIns;
 }
 
 const refs = {
@@ -65,8 +67,8 @@ const refs = {
 } as const;
 
 export function createEgoTier(options: EgoTierOptions): TierDefinition {
-  const { authenticator, federation, engine, limiter, signatures, same, grants } = options;
-  const judge = { engine, signatures, same };
+  const { authenticator, federation, engine, limiter, signatures, same, grants, standIns } = options;
+  const judge = { engine, signatures, same, standIns };
   const commanding =
     (needs: string, action: Command["action"], about: Command["about"] = null) =>
     (wish: WorkflowRequest, visit: Visit): Result | Promise<Result> =>

@@ -59,6 +59,15 @@ function shownOf({ gate_id, grant, payload_digest }: EventPayloads["USER_APPROVE
   return `${gate_id}${ahead}, payload ${payload_digest.slice(0, 12)}`;
 }
 
+/** Returns whose seat a vote or a decision took, and the order by which, if it was not the voter's own. */
+function placeOf({
+  on_behalf_of: seat = null,
+  stand_in,
+}: Partial<Pick<EventPayloads["GATE_VOTED"], "on_behalf_of" | "stand_in">>): string {
+  if (seat === null) return "";
+  return `, in the place of ${seat.type} ${seat.id}${stand_in === undefined ? "" : ` by ${stand_in}`}`;
+}
+
 const describeFork = (fork: ForkOrigin | undefined): string =>
   fork === undefined
     ? ""
@@ -154,10 +163,14 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
   USER_APPROVED: (decided) =>
     (decided.answer === undefined
       ? `${who(decided)} approved ${shownOf(decided)}`
-      : `${who(decided)} answered ${decided.gate_id} with ${JSON.stringify(decided.answer)}`) + quoted(decided.comment),
-  USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}${quoted(decided.comment)}`,
-  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, part, stage, signature, answer, comment }) => {
-    const place = on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`;
+      : `${who(decided)} answered ${decided.gate_id} with ${JSON.stringify(decided.answer)}`) +
+    placeOf(decided) +
+    quoted(decided.comment),
+  USER_REJECTED: (decided) =>
+    `${who(decided)} rejected ${decided.gate_id}${placeOf(decided)}${quoted(decided.comment)}`,
+  GATE_VOTED: (vote) => {
+    const { gate_id, principal, decision, advisory, part, stage, signature, answer, comment } = vote;
+    const place = placeOf(vote);
     const given = answer === undefined ? "" : `, with the answer ${JSON.stringify(answer)}`;
     const counts = `${part === undefined ? "" : `, for ${part}`}${stage === undefined ? "" : `, in stage ${stage}`}`;
     const how = `${counts}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}${given}`;

@@ -36,6 +36,8 @@ export const inputNames: Names = {
   LiftRequest: commandBodies.lift,
   GrantRequest: commandBodies.grant,
   RevokeGrantRequest: commandBodies.revokeGrant,
+  StandInRequest: commandBodies.standIn,
+  EndStandInRequest: commandBodies.endStandIn,
   RpcCall,
 };
 

@@ -71,7 +71,7 @@ const bindingOf = (gate: Gate) => ({
   ...(gate.basis_digest === undefined ? {} : { basis_digest: gate.basis_digest }),
 });
 
-function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
+function noteVerdict(run: Run, gate: Gate, by: Ballot): void {
   const { decision, principal, signature, comment, apply_targets = [], edited = false } = by;
   const { resolution = null, result = null, answer, grant } = by;
   const carried = countedVotes(gate, decision).map((vote) => ({
@@ -93,6 +93,7 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
     ...(gate.quorum === null ? {} : { carried_by: carried }),
     ...(gate.quorum !== null || signature === null ? {} : { signature }),
     ...(grant === undefined ? {} : { grant }),
+    ...(gate.quorum === null ? standInOf(by.seat) : {}),
     ...keyOf(by),
   };
   run.log.noteBy(
@@ -100,6 +101,10 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
     draft(decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id),
   );
 }
+
+/** Returns whose seat a sole decision takes by which order; a vote names them itself. */
+const standInOf = ({ stand_in, on_behalf_of }: Ballot["seat"]) =>
+  stand_in === undefined || on_behalf_of === null ? {} : { on_behalf_of, stand_in };
 
 /** Ends the step of a rejected gate as denied, without a call. */
 export function endIfRejected(run: Run, gate: Gate): void {

@@ -18,7 +18,7 @@ import { plainGate } from "../../../../contract/events.ts";
 import { type Gate, type GateReason, gateIdOf, isOpenGate } from "../../../../contract/gate.ts";
 import { completeQuorum, type GateExpiry, type GateSpec, rolesOf, stagesOf } from "../../../../contract/gate-spec.ts";
 import { strictestConfirm } from "../../../../contract/gate-status.ts";
-import { refOf } from "../../../../contract/gate-vote.ts";
+import { type PrincipalRef, refOf } from "../../../../contract/gate-vote.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import type { Json } from "../../../../contract/json.ts";
@@ -308,11 +308,13 @@ function isStillFree(run: Run, gateId: string, ballot: Ballot): boolean {
   const gate = gateNow(run, gateId);
   const { advisory, stage } = ballot.seat;
   const agrees = advisory || (agreesWithVotes(gate, ballot) && stage === gate.stage);
-  return isOpenGate(gate) && agrees && isNobodys(run, gate, ballot.principal);
+  const { on_behalf_of } = ballot.seat;
+  const people = on_behalf_of === null ? [ballot.principal] : [ballot.principal, on_behalf_of];
+  return isOpenGate(gate) && agrees && people.every((one) => isNobodys(run, gate, one));
 }
 
 /** Returns whether the principal has no vote at the gate. If people cannot be told apart, the kept decision is void. */
-function isNobodys(run: Run, gate: Gate, principal: Principal): boolean {
+function isNobodys(run: Run, gate: Gate, principal: PrincipalRef): boolean {
   try {
     return standingVote(gate, principal, run.settings.same) === null;
   } catch (thrown) {

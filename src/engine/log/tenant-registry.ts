@@ -1,10 +1,11 @@
 /**
- * The tenants that have grants, as this process knows them, so that a gate of any other tenant asks no store.
+ * The tenants that have orders of one kind, grants or stand-ins, as this process knows them, so that a gate of any
+ * other tenant asks no store.
  *
- * Never: decides what a grant covers.
+ * Never: decides what an order covers.
  * 1.  It is read again when the kernel opens, after each own order, when other processes have committed something, and,
- *     of a store that does not tell of others, once it is older than `limits.tailPollMs` and a gate opens.
- * 2.  No revoked grant is used because this is behind: each use is read from the store, and checked by it.
+ *     of a store that does not tell of others, once it is older than `limits.tailPollMs` and it is needed.
+ * 2.  No order that has ended is used because this is behind: each use is read from the store, and checked by it.
  */
 import { readAnew, singleFlight } from "../../contract/single-flight.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
@@ -12,22 +13,24 @@ import type { Runtime } from "../actors/runtime.ts";
 
 type Id = string | number;
 
-export class GrantRegistry {
+export class TenantRegistry {
   readonly #now: () => number;
   readonly #maxAgeMs: number;
   readonly #reading: () => Promise<void>;
   #tenants: ReadonlySet<Id> = new Set();
   #readAt = Number.NEGATIVE_INFINITY;
 
+  /** @param read reads the tenants that have such orders from the store. */
   constructor(
-    store: Pick<LedgerStore, "grantingTenants" | "follow">,
+    read: () => Promise<readonly Id[]>,
+    { follow }: Pick<LedgerStore, "follow">,
     { clock, limits }: Pick<Runtime, "clock" | "limits">,
   ) {
     this.#now = clock.now;
-    this.#maxAgeMs = store.follow === undefined ? limits.tailPollMs : Number.POSITIVE_INFINITY;
+    this.#maxAgeMs = follow === undefined ? limits.tailPollMs : Number.POSITIVE_INFINITY;
     this.#reading = singleFlight(async () => {
       const at = clock.now();
-      this.#tenants = new Set(await store.grantingTenants());
+      this.#tenants = new Set(await read());
       this.#readAt = at;
     });
   }
@@ -37,7 +40,7 @@ export class GrantRegistry {
     return this.#now() - this.#readAt < this.#maxAgeMs;
   }
 
-  /** Returns whether a tenant may have grants. */
+  /** Returns whether a tenant may have such orders. */
   mayHave(tenantId: Id): boolean {
     return this.#tenants.has(tenantId);
   }
