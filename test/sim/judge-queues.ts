@@ -159,10 +159,12 @@ function judgeAccepted(event: LedgerEvent, { records, taken, limits }: Accepting
     : `it is accepted while ${waiting} of ${ticket.max_waiting} wait, and ${running} of ${concurrency} run`;
 }
 
-const isInLine = ({ intent, state, place, paused, held }: WorkflowRecord, line: string): boolean =>
+/** Returns whether a workflow waits in a line. A rollback of one that has ended needs no place, and waits for none. */
+const isInLine = ({ intent, state, place, paused, held, compensating }: WorkflowRecord, line: string): boolean =>
   intent.queue !== undefined &&
   lineOf(intent.queue) === line &&
   !isTerminal(state) &&
+  compensating === null &&
   place !== "taken" &&
   paused === null &&
   held === null;
