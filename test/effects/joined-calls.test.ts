@@ -100,6 +100,35 @@ describe("a joined call", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
+  it.each(["read", "final_write"] as const)(
+    "[IDM-04] whose end nobody knows is not ended by a hook that refuses a step of effect %s with its key",
+    async (effect) => {
+      const publish = counted("Note.Publish", { effect: "final_write", retry: "NONE" }, () => {
+        throw new Error("the line went dead");
+      });
+      const look = counted("Note.Look", { effect, retry: "NONE" });
+      const before = ({ step_id }: { readonly step_id: string }) => {
+        if (step_id === "c") throw operatorError({ code: "NO", message: "not this one", category: "validation" });
+      };
+      const gate = { reason: "a person looks" };
+      const params = { text: "{{draft.output.text}}" };
+      await using t = await createTestKernel({
+        capabilities: sharing(publish, { more: [look], rows: [step("c", look, { applies: "draft", params, gate })] }),
+        middleware: [{ name: "strict", before }],
+      });
+      const { workflow_id: id } = await t.run(intent);
+      await t.approve(id, "gate-a");
+      await t.clock.settle();
+      await t.approve(id, "gate-c");
+      await t.clock.settle();
+      const failed = await payloads(t, id, "ACTION_FAILED");
+      expect(failed.map(({ pending }) => pending)).toEqual([true]);
+      expect((await t.kernel.gates()).map(({ gate_id }) => gate_id)).toContain("gate-a_doubt1");
+      expect(publish.calls).toHaveLength(1);
+      expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+    },
+  );
+
   it("[IDM-05] that still hangs, and was made again by another step, leaves nothing open after a refusal", async () => {
     const [first, ruled] = [held<object>(), held<void>()];
     const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;

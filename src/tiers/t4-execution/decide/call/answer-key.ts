@@ -12,6 +12,7 @@ import { type KernelError, raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import type { Json } from "../../../../contract/json.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
+import type { Operator } from "../../../../contract/operator.ts";
 import { type ActionEntry, type StepRecord, stepsOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { isRepeatable, type Prepared } from "../payload/prepare-step.ts";
 import { type SharedKey, toHost } from "../run/intention.ts";
@@ -171,8 +172,17 @@ export const isRunning = (run: Run, key: string): boolean => isUnderWay(run, key
  */
 export function findDoubted(run: Run, { operator }: Prepared, key: string): string | null {
   const entry = entryOf(run, key);
-  if (entry === null || isRepeatable(operator) || isUnderWay(run, key)) return null;
-  return isUnsettled(entry) ? entry.record.action_id : null;
+  if (entry === null || isUnderWay(run, key) || !isUnsettled(entry)) return null;
+  return mayRepeat(run, operator, entry) ? null : entry.record.action_id;
+}
+
+/**
+ * Returns whether a call without a known end may be made again: nobody is asked about it, and neither the operator that
+ * made it nor the one that would repeat it, which differ where steps share a key, has an effect that could happen twice.
+ */
+function mayRepeat({ settings }: Run, operator: Operator, { seen, record }: ActionEntry): boolean {
+  const maker = settings.registry.findOperator(record.operator_name, record.operator_version);
+  return seen !== "in_doubt" && isRepeatable(operator) && isRepeatable(maker);
 }
 
 /**
@@ -203,7 +213,7 @@ function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEn
       return { seen: "in_doubt", action_id };
     default:
       if (isUnderWay(run, key)) return { seen: "running", action_id };
-      return isRepeatable(operator) ? unseen(true) : { seen: "in_doubt", action_id };
+      return mayRepeat(run, operator, entry) ? unseen(true) : { seen: "in_doubt", action_id };
   }
 }
 
