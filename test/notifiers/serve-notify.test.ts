@@ -8,7 +8,7 @@ import { runHere } from "../cli/command-line.ts";
 import { serveHere } from "../cli/serve-here.ts";
 import { makeTempFolder, refusalOf } from "../fixtures.ts";
 import { openEdge } from "../http/edge-fixture.ts";
-import { receiveHttp } from "./receivers.ts";
+import { receiveHttp, receiveMail } from "./receivers.ts";
 
 const entry = (name: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${name}/index.ts`, import.meta.url)));
 
@@ -44,6 +44,44 @@ describe("countersign serve --notify", () => {
     expect([(await called("/callbacks/slack")).status, (await called("/callbacks/webhook")).status]).toEqual([
       401, 401,
     ]);
+    await stop();
+  });
+
+  it("gives a digest that the module exports the kernel whose gates it lists", async () => {
+    using folder = makeTempFolder();
+    await using server = await receiveMail();
+    await using opened = await receiveHttp();
+    const path = join(folder.path, "digest.ts");
+    writeFileSync(
+      path,
+      `import { mailDigest, webhookNotifier } from ${entry("observers/notifiers")};
+       export const digest = mailDigest({
+         smtp: { host: "127.0.0.1", port: ${server.port} },
+         from: "gates@countersign.test",
+         consoleUrl: "http://127.0.0.1:8787",
+         roles: { admin: ["boss@example.test"] },
+       });
+       export const { capability, policies } = digest;
+       export const hook = webhookNotifier({
+         url: "http://127.0.0.1:${opened.port}/",
+         consoleUrl: "http://127.0.0.1:8787",
+         secret: "whsec_${Buffer.alloc(32).toString("base64")}",
+         allowPrivate: true,
+       });`,
+    );
+    const { url, stop } = await serveHere("program", "--notify", path, "--capabilities", path);
+    const submit = (intent_hint: object) =>
+      fetch(`${url}/v1/kernel/submit`, {
+        method: "POST",
+        headers: { authorization: "Bearer program", "content-type": "application/json" },
+        body: JSON.stringify({ tenant_id: 1, principal: { type: "user", id: "local", role: "user" }, intent_hint }),
+      });
+    const repo = fileURLToPath(new URL("../..", import.meta.url));
+    await submit({ intent_type: "Repo.ReleaseNotes.Draft", inputs: { repo } });
+    await opened.inbox.count(1);
+    expect((await submit({ intent_type: "Desk.Digest" })).status).toBe(202);
+    const [got] = await server.inbox.count(1);
+    expect([got?.to, got?.mail.subject]).toEqual([["boss@example.test"], "1 gate waits for a decision"]);
     await stop();
   });
 

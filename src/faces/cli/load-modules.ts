@@ -23,6 +23,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { PolicyRule, RuleSet } from "../../contract/policy.ts";
 import { definePolicySet } from "../../define/define-policy-set.ts";
+import type { Kernel } from "../../index.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
 import { readYaml } from "../../protocol/read-yaml.ts";
@@ -75,15 +76,28 @@ export async function loadPolicies(names: readonly string[]): Promise<Loaded["po
   return (await Promise.all(names.map(loadPolicyFile))).flat();
 }
 
-/** Loads notifiers from modules. @throws UsageError for a module that cannot be loaded or has none. */
-export async function loadNotifiers(names: readonly string[]): Promise<readonly Notifier[]> {
-  return (await Promise.all(names.map(loadNotifierModule))).flat();
+/** The exports of modules that tell people: notifiers, and digests, which list the gates of the kernel. */
+export interface Telling {
+  readonly notifiers: readonly Notifier[];
+  readonly digests: readonly Digest[];
 }
 
-async function loadNotifierModule(name: string): Promise<readonly Notifier[]> {
+/** A digest, such as `mailDigest` makes; its capability and its rules come by `--capabilities`. */
+interface Digest {
+  readonly read: (kernel: Kernel) => void;
+}
+
+/** Loads notifiers and digests from modules. @throws UsageError for a module that cannot be loaded or has none. */
+export async function loadTelling(names: readonly string[]): Promise<Telling> {
+  const loaded = await Promise.all(names.map(loadTellingModule));
+  return { notifiers: loaded.flatMap((one) => one.notifiers), digests: loaded.flatMap((one) => one.digests) };
+}
+
+async function loadTellingModule(name: string): Promise<Telling> {
   const exported = [...new Set(Object.values(await importModule(name)).flat() as readonly unknown[])];
   const notifiers = exported.filter((value): value is Notifier => has(value, "name", "deliver"));
-  if (notifiers.length > 0) return notifiers;
+  const digests = exported.filter((value): value is Digest => has(value, "capability", "read"));
+  if (notifiers.length + digests.length > 0) return { notifiers, digests };
   throw new UsageError(`${name} exports no notifier`);
 }
 

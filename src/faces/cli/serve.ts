@@ -22,7 +22,7 @@ import type { LogLevel, Observer } from "../../observers/telemetry/index.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { escapeJson } from "../../protocol/visible-text.ts";
 import { defaultInspectorPort, describeInspector } from "./inspect.ts";
-import { loadNotifiers } from "./load-modules.ts";
+import { loadTelling } from "./load-modules.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import {
   type AnswerGates,
@@ -134,11 +134,15 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const destination = { write: writerOf(session) };
   const logger = createLogger({ level: options.logLevel, destination });
   const observer = createObserver({ logger });
-  const notifiers = await loadNotifiers(options.notify);
+  const { notifiers, digests } = await loadTelling(options.notify);
   const drainMs = options.drain * 1000;
   const opening = { recover: true, create: true, logger, telemetry: observer, notifiers, endsItself: true, drainMs };
-  const work = (context: CommandContext): Promise<void> =>
-    withInspector(context.kernel, options, (inspector) => serve(context, session, { observer, logger, inspector }));
+  const work = (context: CommandContext): Promise<void> => {
+    for (const digest of digests) digest.read(context.kernel);
+    return withInspector(context.kernel, options, (inspector) =>
+      serve(context, session, { observer, logger, inspector }),
+    );
+  };
   return withKernel(session, work, opening);
 }
 

@@ -75,7 +75,7 @@ const isForPeople = ({ kind }: GateNotice): boolean => kind === "commented" || k
 function addressed(notice: GateNotice, options: RecipientOptions): readonly string[] {
   const { people = {} } = options;
   const named = peopleOf(notice).flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
-  return isForPeople(notice) ? named : [...mayDecide(notice, options), ...named];
+  return isForPeople(notice) ? named : [...deciderAddresses(notice.gate, options), ...named];
 }
 
 /** Returns the people to whom a notice goes by name, beside those who may decide. */
@@ -90,7 +90,11 @@ function peopleOf({ kind, gate }: GateNotice): readonly PrincipalRef[] {
   return [...newest.mentions, ...asked, ...assigned, ...watchers].filter((one) => !isAuthor(one));
 }
 
-function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientOptions): readonly string[] {
+/** Returns the addresses of those who may decide a gate, by role and by name; an address may stand there twice. */
+export function deciderAddresses(
+  gate: Gate,
+  { roles = {}, people = {} }: Pick<RecipientOptions, "roles" | "people">,
+): readonly string[] {
   const ofRole = (role: string): readonly string[] => addressesOf(roles, role);
   if (gate.approvers === null) return (rolesAsked(gate) ?? Object.keys(roles)).flatMap(ofRole);
   const named = gate.approvers.filter((one) => !hasAsked(gate, one));

@@ -15,50 +15,18 @@ import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { NoticeTaken, Notifier } from "../../index.ts";
 import { ConsoleUrl, linkTo, linkToRun } from "../../protocol/console-link.ts";
-import { loadPeers } from "../../protocol/load-peers.ts";
 import { type DescribedNotice, describeCut, describeNotice } from "./describe-notice.ts";
 import { describeWait } from "./describe-wait.ts";
 import { findRecipients, findReminded, MailAddress, Recipients } from "./find-recipients.ts";
 import { notifierOptions } from "./notifier-options.ts";
-
-const Smtp = z.strictObject({
-  /** Its name or address. */
-  host: z.string().min(1),
-  /** 465 with `secure`, else 587, by default. */
-  port: z.int().min(1).max(65_535).optional(),
-  /** TLS from the first byte. */
-  secure: z.boolean().optional(),
-  /** No mail without STARTTLS. */
-  requireTLS: z.boolean().optional(),
-  /** The account to sign in with. */
-  auth: z
-    .strictObject({
-      /** The name of the account. */
-      user: z.string(),
-      /** Its password. */
-      pass: z.string(),
-    })
-    .optional(),
-  /** Options of `tls.connect`. */
-  tls: z.record(z.string(), z.unknown()).optional(),
-});
-/**
- * The options of the server, as nodemailer's. `secure`: TLS from the first byte; else STARTTLS if it is offered, and
- * `requireTLS` requires it.
- */
-export interface SmtpOptions extends Readonly<z.input<typeof Smtp>> {}
+import { type Letter, Sending, sendMail, toMarkup } from "./send-mail.ts";
 
 const Options = z.strictObject({
   ...notifierOptions("mail").shape,
   ...Recipients.shape,
-  /** The server that takes the mail. */
-  smtp: Smtp,
-  /** The sender's address. */
-  from: MailAddress,
+  ...Sending.shape,
   /** The console's address, for the link to the gate. */
   consoleUrl: ConsoleUrl,
-  /** The time for the connection, and between two responses of the server; 8 000 ms by default. */
-  smtpTimeoutMs: z.int().positive().default(8_000),
 });
 /** The mail server, the addresses of the sender and of the recipients, and the console. */
 export interface MailOptions extends Readonly<z.input<typeof Options>> {}
@@ -74,7 +42,7 @@ export function mailNotifier(given: MailOptions): Notifier {
     const wrong = to.filter((address) => !MailAddress.safeParse(address).success);
     const right = to.filter((address) => !wrong.includes(address));
     if (right.length === 0) refuseAddresses(wrong);
-    const missed = [...wrong, ...(await sendMail(options, letter, right))];
+    const missed = [...wrong, ...(await sendMail(options, { to: right, letter: letter() }))];
     return missed.length === 0 ? undefined : { remark: `not reached: ${missed.join(", ")}` };
   };
   return {
@@ -88,29 +56,7 @@ export function mailNotifier(given: MailOptions): Notifier {
 const refuseAddresses = (wrong: readonly string[]): never =>
   raise(kernelError("T6_NOTICE_NOBODY", `these are no mail addresses: ${wrong.join(", ")}`, mailRef));
 
-/** Returns the recipients that the server refused; throws if it refused all. */
-async function sendMail(options: Read, letter: () => Letter, to: readonly string[]): Promise<readonly string[]> {
-  // The mailer is loaded late, so that it is needed only for sending.
-  const mailer = { user: "mailNotifier", packages: ["nodemailer@10"] };
-  const { createTransport } = await loadPeers(mailer, () => import("nodemailer"));
-  const { smtp, smtpTimeoutMs, from } = options;
-  const timeouts = { connectionTimeout: smtpTimeoutMs, greetingTimeout: smtpTimeoutMs, socketTimeout: smtpTimeoutMs };
-  const guards = { disableFileAccess: true, disableUrlAccess: true };
-  const transport = createTransport({ ...smtp, ...timeouts, ...guards } as Parameters<typeof createTransport>[0]);
-  try {
-    const { rejected } = await transport.sendMail({ from, to: [...to], ...letter() });
-    return (rejected as readonly (string | { readonly address: string })[]).map((one) =>
-      typeof one === "string" ? one : one.address,
-    );
-  } finally {
-    transport.close();
-  }
-}
-
 const limits = { maxSubject: 160, maxPreview: 10_000, maxPayload: 20_000 } as const;
-
-/** A mail without its sender and its recipients. */
-type Letter = ReturnType<typeof write>;
 
 function compose(notice: GateNotice, options: Read): Letter {
   const reported = describeNotice(notice, { ...limits, linkOnly: options.linkOnly });
@@ -139,7 +85,7 @@ function write(
   { from }: Read,
   { notice_id, workflow_id, at, thread: of }: Heading,
   { reported, link }: { readonly reported: DescribedNotice; readonly link: Link },
-) {
+): Letter {
   const domain = from.slice(from.lastIndexOf("@") + 1);
   const thread = sha256(`${workflow_id}/${of}`).slice(0, 32);
   return {
@@ -178,6 +124,3 @@ ${shown.join("")}${cutLine}<p><a href="${toMarkup(url)}">${words}</a>${more}</p>
 </body></html>
 `;
 }
-
-const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const toMarkup = (text: string): string => text.replace(/[&<>"']/g, (mark) => marks[mark] as string);

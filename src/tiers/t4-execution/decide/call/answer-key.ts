@@ -177,8 +177,8 @@ export function findDoubted(run: Run, { operator }: Prepared, key: string): stri
 }
 
 /**
- * Returns whether a call without a known end may be made again: nobody is asked about it, and neither the operator that
- * made it nor the one that would repeat it, which differ where steps share a key, has an effect that could happen twice.
+ * Returns whether a call without a known end may be made again: nobody is asked about it, and both the operator that
+ * made it and the one that would repeat it may be repeated. They differ where steps share a key.
  */
 function mayRepeat({ settings }: Run, operator: Operator, { seen, record }: ActionEntry): boolean {
   const maker = settings.registry.findOperator(record.operator_name, record.operator_version);
