@@ -2,12 +2,10 @@
  * `node test/guide/annotate-declarations.ts DIST`: gives the declarations in DIST the docstrings that the compiler
  * drops.
  *
- * The compiler writes the type of `z.object({ … })` without the comments of its keys, so an editor would show none for
- * what is inferred from a schema: plans, gates, requests, options. Each comment is read from the sources and put before
- * its key. The script beside the declarations then need not hold it: it is taken out there, and the package stays
- * small.
- *
- * Owns: which comment belongs to which key: source and declaration are walked side by side. Never: changes a type.
+ * The compiler writes the type of `z.object({ … })` without the comments of its keys, so an editor would show none
+ * for what is inferred from a schema: plans, gates, requests, options. Each comment is read from the sources and put
+ * before its key. The script beside the declarations then need not hold it: it is taken out there, and the package
+ * stays small.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -135,6 +133,7 @@ const entries = [
   "src/faces/mcp",
   "src/faces/agents/ai-sdk",
   "src/faces/agents/langgraph",
+  "src/faces/agents/mastra",
   "src/observers/notifiers",
   "src/packages/operators/llm",
   "src/packages/policies/cedar",
