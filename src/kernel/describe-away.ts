@@ -7,6 +7,7 @@
 import type { Same } from "../../machines/quorum.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
+import type { GateNotice } from "../contract/gate-notice.ts";
 import { refOf } from "../contract/gate-vote.ts";
 import { instantText } from "../contract/instant.ts";
 import type { AwayAtGate, StandIn } from "../contract/stand-in.ts";
@@ -54,6 +55,14 @@ export async function awayFinder(parts: AwayParts, tenantId: string | number): P
           .map(({ stand_in_id, by, to, until, reason }) => ({ stand_in_id, who: refOf(by), to, until, reason }))
       : nobody;
 }
+
+/** Returns a function that adds to the gates of a notice who is away. */
+export const awayReader =
+  (parts: AwayParts) =>
+  async (notice: GateNotice): Promise<GateNotice> => {
+    const find = await awayFinder(parts, notice.tenant_id);
+    return { ...notice, gate: withAway(notice.gate, find), gate_now: withAway(notice.gate_now, find) };
+  };
 
 /** Adds who is away to a gate, if anybody is. */
 export function withAway<G extends Gate>(gate: G, find: FindAway): G {

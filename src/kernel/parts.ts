@@ -42,6 +42,7 @@ import { type CapabilityRegistry, createCapabilityRegistry } from "../tiers/t5-e
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-round.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
 import { Places } from "../tiers/t7-orchestration/places.ts";
+import { awayReader } from "./describe-away.ts";
 import { createHostWork, guardHost, restedOf } from "./host-work.ts";
 import type { KernelLedger, Resolved, TierPatch } from "./options.ts";
 import { createServices, createSettings, defineTiers, hasPlace } from "./tiers.ts";
@@ -232,16 +233,13 @@ export class KernelParts {
     });
   }
 
-  #createNotices({ options: { notifiers } }: Resolved): NoticeDelivery | null {
+  #createNotices({ options: { notifiers }, same }: Resolved): NoticeDelivery | null {
     const { reported: store, watch, timers, runtime } = this;
     const { deliveries } = store;
     if (deliveries === undefined || notifiers.length === 0) return null;
     return createNoticeDelivery(notifiers, {
-      store,
-      deliveries,
-      watch,
-      timers,
-      runtime,
+      ...{ store, deliveries, watch, timers, runtime },
+      withAway: awayReader({ store, runtime, standIns: this.standIns, same }),
       owner: runtime.ids.next("kernel"),
     });
   }

@@ -1,6 +1,7 @@
 /** Stand-ins: who decides for a person who is away, at which gates, until when, and who sees it. */
 import { describe, expect, it } from "vitest";
-import { definePolicy, type GateSpec } from "../../src/index.ts";
+import { definePolicy, type GateNotice, type GateSpec } from "../../src/index.ts";
+import { findRecipients } from "../../src/observers/notifiers/find-recipients.ts";
 import { describeGate } from "../../src/protocol/describe-gate.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { ledgerPaths, openProcess } from "../recovery/shared-file.ts";
@@ -311,5 +312,26 @@ describe("who is away", () => {
     await approve(t, id, cat);
     expect(await t.kernel.gates({ mine: true }, deputy)).toEqual([]);
     expect((await t.kernel.gate(id, "gate-s1", reader)).away).toBeUndefined();
+  });
+
+  it("has the notices of the gate sent to who stands in, too", async () => {
+    const told: GateNotice[] = [];
+    const listening = { name: "listening", deliver: async (notice: GateNotice) => void told.push(notice) };
+    await using fixture = await open(board, { notifiers: [listening] });
+    const { t, id } = fixture;
+    const people = { ann: "ann@a.org", bob: "bob@a.org", cat: "cat@a.org", dan: "dan@a.org" };
+    const recipientsOf = async (kind: string) => {
+      await t.clock.settle();
+      return findRecipients(told.filter((one) => one.kind === kind).at(-1) as GateNotice, { people });
+    };
+    expect(await recipientsOf("opened")).toEqual([people.ann, people.bob]);
+    await away(t, [ann, cat]);
+    const note = { tenant_id, principal: dan, gate_id: "gate-s1" };
+    await t.kernel.noteGate(id, { ...note, comment: { text: "look", mentions: [{ id: "ann" }] } });
+    expect(await recipientsOf("commented")).toEqual([people.ann, people.cat]);
+    await t.kernel.noteGate(id, { ...note, comment: { text: "look", mentions: [{ id: "bob" }] } });
+    expect(await recipientsOf("commented")).toEqual([people.bob]);
+    await waiting(t);
+    expect(await recipientsOf("opened")).toEqual([people.ann, people.bob, people.cat]);
   });
 });

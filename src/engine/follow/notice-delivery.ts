@@ -33,6 +33,8 @@ export interface DeliveryParts {
   readonly watch: LedgerWatch;
   readonly timers: Timers;
   readonly runtime: Runtime;
+  /** Adds to the gates of a notice who is away. */
+  readonly withAway: (notice: GateNotice) => Promise<GateNotice>;
   /** Names this process in leases. */
   readonly owner: string;
 }
@@ -182,12 +184,13 @@ class NotifierLoop {
 
   /** Returns the notice of a delivery, and the call that passes it on; null if there is nothing to report any more. */
   async #workOf(delivery: Delivery): Promise<Work | null> {
-    const { store } = this.#parts;
+    const { store, withAway } = this.#parts;
     if (delivery.kind === "wait_reminded") {
       const reminder = await readWaitNotice(store, delivery);
       return reminder && { notice: null, pass: async (call) => this.#notifier.remind?.(reminder, call) };
     }
-    const notice = await readNotice(store, delivery);
+    const read = await readNotice(store, delivery);
+    const notice = read && (await withAway(read));
     return notice && { notice, pass: (call) => this.#notifier.deliver(notice, call) };
   }
 

@@ -16,6 +16,7 @@ export const commandGroups: Readonly<Record<string, readonly string[]>> = {
     "decide",
     "withdraw",
     "delegate",
+    "away",
     "grant",
     "revoke",
     "comment",

@@ -8,6 +8,7 @@
 import { Command } from "commander";
 import { nameForbidden } from "../../protocol/visible-text.ts";
 import { arrangeHelp, helpWords } from "./arrange-help.ts";
+import { addAway } from "./away.ts";
 import { addCompare } from "./compare.ts";
 import { addCompleteIds } from "./complete-ids.ts";
 import { addCompletion } from "./completion.ts";
@@ -81,7 +82,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
       getOutHelpWidth: () => terminal.columns,
     })
     .showHelpAfterError("(--help says what there is)");
-  const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts, addHalts, addGrants];
+  const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts, addHalts, addGrants, addAway];
   const readings = [
     addHistory,
     addExplanations,

@@ -7,6 +7,8 @@
  *     gate.
  * 2.  A comment goes to those whom it mentions, to the one who looks after the gate and to those who watch it, a
  *     question to those who asked for the work as well; never to its author. Who is given a gate is told so.
+ * 3.  Where somebody who may decide is away, the notice goes to who stands in for them as well; a comment that mentions
+ *     them, too.
  */
 
 import { z } from "zod";
@@ -74,9 +76,19 @@ const isForPeople = ({ kind }: GateNotice): boolean => kind === "commented" || k
 
 function addressed(notice: GateNotice, options: RecipientOptions): readonly string[] {
   const { people = {} } = options;
-  const named = peopleOf(notice).flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
-  return isForPeople(notice) ? named : [...deciderAddresses(notice.gate, options), ...named];
+  const named = peopleOf(notice);
+  const byName = isForPeople(notice) ? [...named, ...standInsOf(notice.gate, named)] : named;
+  return [...(isForPeople(notice) ? [] : deciderAddresses(notice.gate, options)), ...byName.flatMap(addressIn(people))];
 }
+
+const addressIn =
+  (people: NonNullable<RecipientOptions["people"]>) =>
+  ({ id }: { readonly id: string | number }): readonly string[] =>
+    Object.hasOwn(people, id) ? [people[id] as string] : [];
+
+/** Returns who stands in for those of these people who are away. */
+const standInsOf = ({ away = [] }: Gate, people: readonly PrincipalRef[]): readonly PrincipalRef[] =>
+  away.flatMap(({ who, to }) => (people.some(({ type, id }) => type === who.type && id === who.id) ? [to] : []));
 
 /** Returns the people to whom a notice goes by name, beside those who may decide. */
 function peopleOf({ kind, gate }: GateNotice): readonly PrincipalRef[] {
@@ -90,16 +102,19 @@ function peopleOf({ kind, gate }: GateNotice): readonly PrincipalRef[] {
   return [...newest.mentions, ...asked, ...assigned, ...watchers].filter((one) => !isAuthor(one));
 }
 
-/** Returns the addresses of those who may decide a gate, by role and by name; an address may stand there twice. */
+/**
+ * Returns the addresses of those who may decide a gate, by role, by name, and as stand-ins; an address may stand there
+ * twice.
+ */
 export function deciderAddresses(
   gate: Gate,
   { roles = {}, people = {} }: Pick<RecipientOptions, "roles" | "people">,
 ): readonly string[] {
   const ofRole = (role: string): readonly string[] => addressesOf(roles, role);
-  if (gate.approvers === null) return (rolesAsked(gate) ?? Object.keys(roles)).flatMap(ofRole);
+  const standIns = (gate.away ?? []).flatMap(({ to }) => addressIn(people)(to));
+  if (gate.approvers === null) return [...(rolesAsked(gate) ?? Object.keys(roles)).flatMap(ofRole), ...standIns];
   const named = gate.approvers.filter((one) => !hasAsked(gate, one));
-  const ofPeople = named.flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
-  return [...ofPeople, ...(gate.added_roles ?? []).flatMap(ofRole)];
+  return [...named.flatMap(addressIn(people)), ...(gate.added_roles ?? []).flatMap(ofRole), ...standIns];
 }
 
 /** Returns whether an approver is one of the requesters of the shown work, who may not decide on it. */
