@@ -47,13 +47,16 @@ export async function awayFinder(parts: AwayParts, tenantId: string | number): P
       throw thrown;
     }
   };
-  return (gate) =>
-    isOpenGate(gate)
-      ? orders
-          .filter((order) => concerns(gate, order))
-          .slice(0, mostShown)
-          .map(({ stand_in_id, by, to, until, reason }) => ({ stand_in_id, who: refOf(by), to, until, reason }))
-      : nobody;
+  return (gate) => {
+    if (!isOpenGate(gate)) return nobody;
+    const found: AwayAtGate[] = [];
+    for (const order of orders) {
+      if (found.length === mostShown) break;
+      const { stand_in_id, by, to, until, reason } = order;
+      if (concerns(gate, order)) found.push({ stand_in_id, who: refOf(by), to, until, reason });
+    }
+    return found;
+  };
 }
 
 /** Returns a function that adds to the gates of a notice who is away. */

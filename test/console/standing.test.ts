@@ -1,4 +1,4 @@
-/** Lists of a whole tenant in the console: queues, schedules and grants, with the orders on them, by keyboard. */
+/** Lists of a tenant in the console: queues, schedules, grants and stand-ins, with orders on them, by keyboard. */
 import { text } from "node:stream/consumers";
 import { AxeBuilder } from "@axe-core/playwright";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -87,6 +87,32 @@ it("shows a grant with its conditions and its use, and revokes it with a reason"
   await card.getByLabel("Reason").press("Enter");
   await page.getByText("Nothing is approved ahead.").waitFor();
   expect(await site.kernel.grants({}, admin)).toMatchObject([]);
+});
+
+it("names a stand-in, shows it at the gate, on Home and on its page, and ends it with a reason", async () => {
+  const { page } = visitor;
+  await page.getByText("More", { exact: true }).press("Enter");
+  await page.getByRole("link", { name: "Away", exact: true }).press("Enter");
+  await page.getByText("Nobody is away.").waitFor();
+  await judge();
+  const form = page.getByRole("form", { name: "I am away" });
+  await form.getByLabel("Who stands in").fill("cy");
+  await form.getByLabel("For how many days").fill("90");
+  await form.getByLabel("Reason").fill("on leave");
+  await form.getByLabel("Reason").press("Enter");
+  await page.getByRole("heading", { name: /user cy stands in/ }).waitFor();
+  const [order] = await site.kernel.standIns({}, admin);
+  expect(order).toMatchObject({ by: admin.principal, to: { type: "user", id: "cy" }, reason: "on leave", votes: 0 });
+  const card = page.getByRole("region", { name: order?.stand_in_id ?? "" });
+  expect(await card.textContent()).toMatch(/Until.*on leave.*0 votes/);
+  await judge();
+  await page.goto(page.url().replace(/#.*/, "#/home"));
+  await page.getByRole("link", { name: /user cy stands in/ }).press("Enter");
+  await card.getByText("I am back…").press("Enter");
+  await card.getByLabel("Reason").fill("back again");
+  await card.getByLabel("Reason").press("Enter");
+  await page.getByText("Nobody is away.").waitFor();
+  expect(await site.kernel.standIns({}, admin)).toEqual([]);
 });
 
 it("shows what people decided, finds it by text and person, and saves it for a spreadsheet", async () => {

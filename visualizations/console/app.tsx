@@ -18,6 +18,7 @@ import { ProblemNote } from "./parts/problem.tsx";
 import { UnsentAnswers } from "./parts/unsent-notes.tsx";
 import { mainPlaces, morePlaces, type Place } from "./places.ts";
 import { gateHref, type Route, returnToPlace, route } from "./route.ts";
+import { Away } from "./views/away.tsx";
 import { Budgets } from "./views/budgets.tsx";
 import { Compare } from "./views/compare.tsx";
 import { Decisions } from "./views/decisions.tsx";
@@ -129,6 +130,8 @@ function View({ at }: { readonly at: Route }) {
       return <Decisions />;
     case "grants":
       return <Grants />;
+    case "away":
+      return <Away />;
     case "halts":
       return <Halts />;
     case "compare":

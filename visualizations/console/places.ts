@@ -19,6 +19,7 @@ export const morePlaces: readonly Place[] = [
   { href: "#/schedules", name: "Schedules", views: ["schedules"] },
   { href: "#/decisions", name: "Decisions", views: ["decisions"] },
   { href: "#/grants", name: "Grants", views: ["grants"] },
+  { href: "#/away", name: "Away", views: ["away"] },
   { href: "#/halts", name: "Stop work", views: ["halts"] },
   { href: "#/inspect", name: "Inspect", views: ["inspect"] },
 ];

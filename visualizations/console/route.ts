@@ -27,6 +27,7 @@ const singles = {
   schedules: "schedules",
   decisions: "decisions",
   grants: "grants",
+  away: "away",
   halts: "halts",
 } as const;
 type Single = (typeof singles)[keyof typeof singles];

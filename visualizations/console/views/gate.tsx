@@ -79,9 +79,10 @@ const different = (a: Gate, b: Gate): readonly string[] => {
   );
 };
 /** What does not change what is decided on: it is shown as it is now. */
-const nowOf = ({ votes, seat, consequences, conversation }: Gate) => ({
+const nowOf = ({ votes, seat, consequences, conversation, away }: Gate) => ({
   ...{ votes, seat, consequences },
   ...(conversation !== undefined && { conversation }),
+  ...(away !== undefined && { away }),
 });
 const isSame = (a: Gate, b: Gate): boolean => different(a, b).length === 0;
 

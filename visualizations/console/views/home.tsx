@@ -6,14 +6,16 @@ import type { BudgetStanding } from "../../../src/contract/budget.ts";
 import type { HaltStanding } from "../../../src/contract/halt.ts";
 import type { GatePage, WorkflowPage } from "../../../src/contract/page.ts";
 import type { QueuePage } from "../../../src/contract/queue-page.ts";
+import type { StandInPage } from "../../../src/contract/stand-in-orders.ts";
 import { kernel } from "../api.ts";
 import { inboxHref } from "../inbox-query.ts";
 import { followFeed } from "../live.ts";
 import { type Loaded, now, Show, useLoaded, useSettled } from "../loaded.tsx";
-import { Ago, Due } from "../parts/marks.tsx";
+import { Ago, Due, tellInstant } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
 import { Line } from "../parts/shown.tsx";
 import { gateHref, runHref } from "../route.ts";
+import { tellPerson } from "../words.ts";
 import { Meters } from "./budgets.tsx";
 import { atWork, runsHref } from "./runs.tsx";
 
@@ -37,6 +39,7 @@ function questionsOfToday() {
     queues: `${kernel}/queues?limit=${shown}`,
     budgets: `${kernel}/budgets`,
     halts: `${kernel}/halts`,
+    away: `${kernel}/stand-ins?limit=${shown}`,
   };
 }
 
@@ -49,7 +52,10 @@ export function Home() {
   const queues = useLoaded<QueuePage>(paths.queues);
   const budgets = useLoaded<{ readonly budgets: readonly BudgetStanding[] }>(paths.budgets);
   const halts = useLoaded<{ readonly halts: readonly HaltStanding[] }>(paths.halts);
-  const all: readonly Pick<Loaded<unknown>, "reload">[] = [waiting, assigned, failed, still, queues, budgets, halts];
+  const away = useLoaded<StandInPage>(paths.away);
+  const all: readonly Pick<Loaded<unknown>, "reload">[] = [
+    ...[waiting, assigned, failed, still, queues, budgets, halts, away],
+  ];
   const reload = useSettled(() => void Promise.all(all.map((one) => one.reload())), 2000);
   useEffect(() => followFeed(reload), [reload]);
   return (
@@ -83,6 +89,9 @@ export function Home() {
             </Few>
           )}
         </Tile>
+        <Tile title="Away" href="#/away" loaded={away}>
+          {(found) => <AwayItems page={found} />}
+        </Tile>
         <Tile title="Queues" href="#/queues" loaded={queues}>
           {(found) => <QueueItems page={found} />}
         </Tile>
@@ -99,6 +108,16 @@ export function Home() {
     </>
   );
 }
+
+const AwayItems = ({ page: { stand_ins: orders, next } }: { readonly page: StandInPage }) => (
+  <Few n={orders.length} isMore={next !== null} none="Nobody is away.">
+    {orders.map(({ stand_in_id, by, to, until }) => (
+      <Item key={stand_in_id} href="#/away" title={`${tellPerson(by)}: ${tellPerson(to)} stands in`}>
+        until {tellInstant(until)}
+      </Item>
+    ))}
+  </Few>
+);
 
 interface TileProps<T> {
   readonly title: string;
