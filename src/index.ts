@@ -196,6 +196,7 @@ export {
   validateSignal,
 } from "./contract/signal.ts";
 export * from "./contract/stand-in-orders.ts";
+export type * from "./contract/standard-schema.ts";
 export { StepResult, StepStatus, tracePreview } from "./contract/step.ts";
 export { type AskStepDraft, OnReject } from "./contract/step-kinds.ts";
 export {

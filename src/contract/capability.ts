@@ -1,6 +1,6 @@
 /**
- * Capability packages: work that the kernel runs by name. Their schemas are the package's own zod schemas; the kernel
- * applies them and does not interpret them.
+ * Capability packages: work that the kernel runs by name. Their schemas are the package's own; the kernel applies them
+ * and does not interpret them.
  */
 import { z } from "zod";
 import type { AddedInput } from "./added-input.ts";

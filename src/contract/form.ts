@@ -6,6 +6,8 @@
 import { z } from "zod";
 import { JsonObject } from "./json.ts";
 import { readWith, type SchemaReading } from "./schema-reading.ts";
+import type { StandardSchema } from "./standard-schema.ts";
+import { problemOfStandard, toZod } from "./to-zod.ts";
 
 type Written = Parameters<typeof z.fromJSONSchema>[0];
 
@@ -23,8 +25,12 @@ function isReadable(form: JsonObject): boolean {
 /** A JSON Schema that the kernel can read. */
 export const Form = JsonObject.refine(isReadable, "must be a JSON Schema");
 
-/** Returns the form of what a zod schema takes. @throws Error for a schema that JSON Schema cannot say. */
-export const formOf = (schema: z.ZodType): JsonObject => z.toJSONSchema(schema, { io: "input" }) as JsonObject;
+/** Returns the form of what a schema takes. @throws Error for a schema that JSON Schema cannot say. */
+export function formOf(schema: StandardSchema): JsonObject {
+  const problem = problemOfStandard(schema);
+  if (problem !== null) throw new Error(problem);
+  return z.toJSONSchema(toZod(schema), { io: "input" }) as JsonObject;
+}
 
 /** Returns the reader of values of a form. A value is read as it is: a form changes nothing. */
 export function readerOf(form: JsonObject): (value: unknown) => SchemaReading {

@@ -1,34 +1,35 @@
 /**
- * Checks the schemas that a host defines: they must be zod schemas, and those of data that is supplied as JSON must be
- * satisfiable by JSON.
+ * Checks the schemas that a host defines: they must be zod schemas, or schemas of another library with a JSON Schema,
+ * and those of data that is supplied as JSON must be satisfiable by JSON.
  *
  * Owns: the schemas that are refused, and the advice on what to write instead. Never: applies a schema.
  */
 import { z } from "zod";
+import type { StandardSchema } from "./standard-schema.ts";
+import { isStandard, problemOfStandard, whyUndescribed } from "./to-zod.ts";
 
 /** A schema of a host's, of any kind. */
-export const zodSchema = z.custom<z.ZodType>().superRefine((value, { addIssue }) => {
-  if (!(value instanceof z.ZodType)) addIssue({ code: "custom", message: describeNonSchema(value) });
+export const hostSchema = z.custom<StandardSchema>().superRefine((value, { addIssue }) => {
+  if (value instanceof z.ZodType) return;
+  const problem = isStandard(value) ? problemOfStandard(value) : describeNonSchema(value);
+  if (problem !== null) addIssue({ code: "custom", message: problem });
 });
 
 /** A schema of data that requests, plans and drafts supply, which is JSON. */
-export const suppliedSchema = zodSchema.superRefine((schema, { addIssue }) => {
+export const suppliedSchema = hostSchema.superRefine((schema, { addIssue }) => {
+  const undescribed = whyUndescribed(schema);
+  if (undescribed !== null) addIssue({ code: "custom", message: undescribed });
   if (!(schema instanceof z.ZodType)) return;
   for (const { path, kind } of findUnsuppliable(schema))
     addIssue({ code: "custom", path: [...path], message: `${noJson[kind]}; the input arrives as JSON` });
 });
 
-/** Returns the name of another library that follows Standard Schema. */
+/** Returns what is wrong with a value that is no schema, or one of another zod. */
 function describeNonSchema(value: unknown): string {
-  const standard = (value as { readonly "~standard"?: { readonly vendor?: unknown } } | null | undefined)?.[
-    "~standard"
-  ];
-  if (standard === undefined) return "must be a zod schema";
-  if (standard.vendor === "zod") return "must be a schema of zod 4: import { z } from the package zod, version 4";
-  return (
-    `must be a zod schema, and this one is of ${String(standard.vendor)}: write it with zod 4. ` +
-    "Forms, JSON Schema and typed edits are made from it, which Standard Schema does not offer"
-  );
+  const vendor = (value as { readonly "~standard"?: { readonly vendor?: unknown } } | null | undefined)?.["~standard"]
+    ?.vendor;
+  if (vendor === "zod") return "must be a schema of zod 4: import { z } from the package zod, version 4";
+  return "must be a schema: of zod, or of a library that follows Standard Schema with its JSON Schema part";
 }
 
 /** The types of zod schemas that no JSON value satisfies, with what to write instead. */

@@ -1,7 +1,7 @@
 /**
- * The form of a question, made from the zod schema of its answer.
+ * The form of a question, made from the schema of its answer.
  *
- * Owns: how a zod schema is told in the keywords of a form. Never: drops a check in silence: what a form cannot say is
+ * Owns: how a schema is told in the keywords of a form. Never: drops a check in silence: what a form cannot say is
  * refused, also a check in code (`refine`) and a change of the value (`transform`).
  */
 import { z } from "zod";
@@ -11,6 +11,8 @@ import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { StandardSchema } from "../contract/standard-schema.ts";
+import { problemOfStandard, toZod } from "../contract/to-zod.ts";
 
 const formRef = moduleRef(3, "plan", "form");
 
@@ -18,19 +20,21 @@ const formRef = moduleRef(3, "plan", "form");
  * Returns the form of answers that a schema takes.
  * @throws KernelErrorException T3_PLAN_INVALID naming what a form cannot say.
  */
-export function answerFormOf(schema: z.ZodType, stepId: string): AnswerForm {
+export function answerFormOf(schema: StandardSchema, stepId: string): AnswerForm {
   const what = `the form of step ${stepId}`;
   const reported = describe(schema, what);
   return readStrictly(AnswerForm, simplify(reported), { what, source: formRef, code: "T3_PLAN_INVALID" });
 }
 
-function describe(schema: z.ZodType, what: string): JsonObject {
+function describe(schema: StandardSchema, what: string): JsonObject {
   try {
+    const problem = problemOfStandard(schema);
+    if (problem !== null) throw new Error(problem);
     const override = ({ zodSchema }: { readonly zodSchema: z.core.$ZodTypes }): void => {
       if (zodSchema._zod.def.checks?.some((check) => check._zod.def.check === "custom"))
         throw new Error("a check in code (refine) is not part of a form");
     };
-    return z.toJSONSchema(schema, { override }) as JsonObject;
+    return z.toJSONSchema(toZod(schema), { override }) as JsonObject;
   } catch (thrown) {
     const message = `${what}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
     return raise(kernelError("T3_PLAN_INVALID", message, formRef, { detail: { problems: [message] } }));

@@ -19,6 +19,8 @@ import type { ExecutionPlan } from "../contract/plan.ts";
 import { defaultRuleNames, type PolicyRule, PolicyStage } from "../contract/policy.ts";
 import type { QueuePolicy } from "../contract/queue.ts";
 import { readWith } from "../contract/schema-reading.ts";
+import type { SchemaOutput, StandardSchema, ZodOf, ZodsOf } from "../contract/standard-schema.ts";
+import { toZod, toZods } from "../contract/to-zod.ts";
 import type { PackageLimits } from "../contract/token.ts";
 import { type GrowingBuilders, growingBuilders } from "./growing-steps.ts";
 import type { CapabilityPresent } from "./present.ts";
@@ -28,9 +30,9 @@ import { type CallBuilder, type StepBuilder, stepBuildersOf } from "./step-build
 
 /** A capability package as its author writes it. */
 export interface CapabilityOptions<
-  I extends z.ZodType,
+  I extends StandardSchema,
   Ops extends OperatorList = OperatorList,
-  Outs extends OutcomeSchemas = OutcomeSchemas,
+  Outs extends Readonly<Record<string, StandardSchema>> = OutcomeSchemas,
   N extends string = string,
 > {
   /** A dotted name such as `Shop.Refund`; requests name it. */
@@ -43,7 +45,8 @@ export interface CapabilityOptions<
   readonly keywords?: readonly string[];
   /**
    * The schema of a request's inputs. It parses them once, when the request arrives; the result is recorded, and must
-   * be JSON. Dates are made in the plan function.
+   * be JSON. Dates are made in the plan function. A schema of zod, or of a library that follows Standard Schema with
+   * its JSON Schema part.
    */
   readonly input: I;
   /**
@@ -54,7 +57,7 @@ export interface CapabilityOptions<
   /** The schemas of the outcomes that its steps draft, by name. */
   readonly outcomes?: Outs;
   /** The steps of a request: a template of at most ten, or a pure function of the input. */
-  readonly plan: PlanMaker<z.output<I>, Ops, Outs>;
+  readonly plan: PlanMaker<SchemaOutput<I>, Ops, ZodsOf<Outs>>;
   /** Tags that policy rules match, by step id. */
   readonly policyTags?: Readonly<Record<string, readonly string[]>>;
   /** Buttons that a gate shows in the host's own interface, by step id. */
@@ -74,7 +77,7 @@ export interface CapabilityOptions<
   /** Whether people may add messages to its workflows, which the plan function finds in `situation.inputs`. */
   readonly takesInput?: boolean;
   /** The presentation of its requests: the title of a run in lists, in place of the request's text or its inputs. */
-  readonly present?: CapabilityPresent<z.output<I>>;
+  readonly present?: CapabilityPresent<SchemaOutput<I>>;
 }
 
 /** A plan, or a function that makes one: of steps that `step` builds, or of plain ones. */
@@ -105,17 +108,18 @@ const defineRef = moduleRef(0, "validation", "define");
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming missing and unknown members.
  */
 export function defineCapability<
-  I extends z.ZodType,
+  I extends StandardSchema,
   const Ops extends OperatorList = OperatorList,
-  Outs extends OutcomeSchemas = OutcomeSchemas,
+  Outs extends Readonly<Record<string, StandardSchema>> = OutcomeSchemas,
   const N extends string = string,
->(options: CapabilityOptions<I, Ops, Outs, N>): CapabilityDefinition<N, I, Ops, Outs> {
+>(options: CapabilityOptions<I, Ops, Outs, N>): CapabilityDefinition<N, ZodOf<I>, Ops, ZodsOf<Outs>> {
   const parsed = readStrictly(CapabilityPackage, options, { what: "capability package", source: defineRef });
   const { plan } = options;
   if (typeof plan !== "function" && plan.steps.length > maxTemplateSteps) {
     refuse(`a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`);
   }
-  requireJson(options.intentType, options.input);
+  const input = toZod<StandardSchema>(parsed.input);
+  requireJson(options.intentType, input);
   const builders = {
     ...quietBuilders,
     ...growingBuilders,
@@ -123,9 +127,11 @@ export function defineCapability<
   };
   return Object.freeze({
     ...parsed,
+    input,
+    outcomes: toZods(parsed.outcomes),
     operators: options.operators,
     plan: typeof plan === "function" ? (question: PlanQuestion<never>) => plan({ ...question, ...builders }) : plan,
-  }) as unknown as CapabilityDefinition<N, I, Ops, Outs>;
+  }) as unknown as CapabilityDefinition<N, ZodOf<I>, Ops, ZodsOf<Outs>>;
 }
 
 /** Tries the input schema on sample values: its result is recorded, and must be JSON. */

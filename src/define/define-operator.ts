@@ -1,10 +1,10 @@
 /**
- * Defining an operator: typed by its zod schemas, normalised metadata, frozen.
+ * Defining an operator: typed by its schemas, normalised metadata, frozen.
  */
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
 import { hostFunction, hostObject, objectWith } from "../contract/host-object.ts";
-import { suppliedSchema, zodSchema } from "../contract/host-schema.ts";
+import { hostSchema, suppliedSchema } from "../contract/host-schema.ts";
 import { deepFreeze, JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { readStrictly, type ShapeOf } from "../contract/known-keys.ts";
@@ -19,13 +19,15 @@ import {
   type OperatorQuestion,
 } from "../contract/operator.ts";
 import { readStably } from "../contract/schema-reading.ts";
+import type { SchemaInput, SchemaOutput, StandardSchema } from "../contract/standard-schema.ts";
 import type { StepStatus } from "../contract/step.ts";
+import { toZod } from "../contract/to-zod.ts";
 import type { ToolClient } from "../contract/tool.ts";
 import { type PresentOptions, PresentShape, presenterOf } from "./present.ts";
 import { sampleInputs } from "./sample-inputs.ts";
 
 /** An operator as a host writes it: metadata in camelCase options, schemas, and the function that does the work. */
-export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N extends string = string> {
+export interface OperatorOptions<I extends StandardSchema, O extends StandardSchema, N extends string = string> {
   /** Words joined by dots, such as `Mail.Send`; plans and policies name it. */
   readonly name: N;
   /** The version, "1.0" by default. A workflow keeps the version that its plan was made with. */
@@ -35,7 +37,7 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
   /**
    * The schema of a call's input. It parses the params once, before policy: the result is the payload that is judged,
    * shown and passed to the call. It gives JSON, and leaves its own result unchanged; conversions to dates or cents
-   * belong in `run`.
+   * belong in `run`. A schema of zod, or of a library that follows Standard Schema with its JSON Schema part.
    */
   readonly input: I;
   /** The schema of the result of `run`; without it any JSON. */
@@ -83,24 +85,24 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
   /** Data of the host's own; the kernel does not read them. */
   readonly extensions?: Readonly<Record<string, unknown>>;
   /** Does the work. Its error decides on a retry: see `operatorError`. */
-  readonly run: (call: OperatorCall<z.output<I>>) => Promise<z.input<O>> | z.input<O>;
+  readonly run: (call: OperatorCall<SchemaOutput<I>>) => Promise<SchemaInput<O>> | SchemaInput<O>;
   /** Makes the preview that a person sees at the gate of this call; it may read and never writes. */
-  readonly preview?: (question: OperatorQuestion<z.output<I>>) => Promise<GatePreview> | GatePreview;
+  readonly preview?: (question: OperatorQuestion<SchemaOutput<I>>) => Promise<GatePreview> | GatePreview;
   /**
    * Checks whether this call could be made, beyond the schema; it may read, never writes. It throws (`operatorError`)
    * if the call could not be made: then no gate opens for it, and no approval of it is accepted.
    */
-  readonly check?: (question: OperatorQuestion<z.output<I>>) => Promise<void> | void;
+  readonly check?: (question: OperatorQuestion<SchemaOutput<I>>) => Promise<void> | void;
   /**
    * Estimates what a call with this input uses at most, which it then sets aside of budgets in place of
    * `estimatedCost` and `resources.tokens`. A pure function, which is asked once before the call.
    */
-  readonly estimate?: (input: z.output<I>) => CallEstimate;
+  readonly estimate?: (input: SchemaOutput<I>) => CallEstimate;
   /**
    * The presentation of a call to the people who decide on it: a title, one line and facts with labels, which gates,
    * lists and messages show. Without it they show the members of the input by the titles of its schema.
    */
-  readonly present?: PresentOptions<z.output<I>>;
+  readonly present?: PresentOptions<SchemaOutput<I>>;
 }
 
 const validationRef = moduleRef(0, "validation", "define");
@@ -115,7 +117,7 @@ export const operatorShape = {
   version: shape.version,
   description: shape.description,
   input: suppliedSchema,
-  output: zodSchema.optional(),
+  output: hostSchema.optional(),
   effect: shape.effect,
   idempotent: shape.idempotent,
   honoursAbort: shape.honours_abort,
@@ -136,7 +138,7 @@ export const operatorShape = {
   check: fn.optional(),
   estimate: fn.optional(),
   present: PresentShape.optional(),
-} satisfies ShapeOf<OperatorOptions<z.ZodType, z.ZodType>>;
+} satisfies ShapeOf<OperatorOptions<StandardSchema, StandardSchema>>;
 const OperatorShape = z.strictObject(operatorShape);
 
 /** The part of an operator's result that later steps find: of a StepResult its data. */
@@ -150,10 +152,10 @@ type DataOf<T> = T extends { readonly data: infer D; readonly output_text: strin
  * that does not give JSON, or changes its own result.
  */
 export function defineOperator<
-  I extends z.ZodType,
-  O extends z.ZodType = z.ZodType<unknown>,
+  I extends StandardSchema,
+  O extends StandardSchema = z.ZodType<unknown>,
   const N extends string = string,
->(options: OperatorOptions<I, O, N>): Operator<z.input<I>, DataOf<z.output<O>>, N> {
+>(options: OperatorOptions<I, O, N>): Operator<SchemaInput<I>, DataOf<SchemaOutput<O>>, N> {
   const reported = readStrictly(OperatorShape, options, { what: nameIn("operator", options), source: validationRef });
   const { honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = reported;
   const {
@@ -167,7 +169,8 @@ export function defineOperator<
     doubt,
     ...metadataOptions
   } = rest;
-  const { input, output, run, preview, check, estimate, present } = options;
+  const { output, run, preview, check, estimate, present } = options;
+  const input = toZod<StandardSchema>(options.input);
   requireReliable(options.name, input);
   const metadata = normalizeMetadata<N>({
     ...metadataOptions,
@@ -179,8 +182,8 @@ export function defineOperator<
   });
   return Object.freeze({
     metadata,
-    input: input as z.ZodType<unknown, z.input<I>>,
-    output: (output ?? z.unknown()) as z.ZodType<DataOf<z.output<O>>>,
+    input: input as z.ZodType<unknown, SchemaInput<I>>,
+    output: (output === undefined ? z.unknown() : toZod<StandardSchema>(output)) as z.ZodType<DataOf<SchemaOutput<O>>>,
     run: run as Operator["run"],
     tool: null,
     preview: (preview as Operator["preview"]) ?? null,
@@ -217,7 +220,7 @@ function nameIn(kind: string, options: unknown): string {
 /** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (OPR-06). */
 export interface ToolOptions
   extends Omit<
-    OperatorOptions<z.ZodType, z.ZodType>,
+    OperatorOptions<StandardSchema, StandardSchema>,
     "run" | "preview" | "check" | "estimate" | "present" | "kind" | "input"
   > {
   /** The tool's name at its server. */
@@ -225,7 +228,7 @@ export interface ToolOptions
   /** Calls the tool; `mcpOperators` brings one. */
   readonly client: ToolClient;
   /** The schema of a call's input; without it any object. */
-  readonly input?: z.ZodType;
+  readonly input?: StandardSchema;
   /** JSON Schema of the tool's input, as its server states it; used to repair a refused call. */
   readonly inputSchema?: JsonObject | null;
 }
@@ -276,8 +279,8 @@ export function closeOperator(given: Operator): Operator {
   const { input = z.unknown(), output = z.unknown(), tool = null } = given;
   return Object.freeze({
     metadata: normalizeMetadata(given.metadata),
-    input,
-    output,
+    input: toZod(input),
+    output: toZod(output),
     run: given.run.bind(given),
     tool,
     preview: given.preview?.bind(given) ?? null,
@@ -291,7 +294,7 @@ export function closeOperator(given: Operator): Operator {
 const OperatorObject = hostObject<Operator>({
   metadata: z.unknown(),
   input: suppliedSchema.optional(),
-  output: zodSchema.optional(),
+  output: hostSchema.optional(),
   run: fn,
   tool: z.looseObject({ name: z.string(), client: toolClient }).nullish(),
   preview: fn.nullish(),

@@ -7,6 +7,7 @@ import { formOf } from "../contract/form.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { AnyStepDraft, PlanStepDraft } from "../contract/plan.ts";
 import type { MarkedText, OptionalRef, Ref, Reference } from "../contract/reference.ts";
+import type { SchemaInput, StandardSchema } from "../contract/standard-schema.ts";
 import { answerFormOf } from "./answer-form-of.ts";
 import type { AskBuilder } from "./ask-step.ts";
 import { finishStep, type Written } from "./finish-step.ts";
@@ -86,7 +87,7 @@ export interface Duration {
 export type Otherwise = "fail" | "skip" | { readonly value: Json };
 
 /** A step that waits for an event from outside, as its author writes it. */
-export interface WaitDraft<S extends z.ZodType, E extends Otherwise | undefined> extends CommonDraft {
+export interface WaitDraft<S extends StandardSchema, E extends Otherwise | undefined> extends CommonDraft {
   /** The kind of event, such as `contract.signed`. */
   readonly event: string;
   /** The subject of the event, such as the id of a contract; it may refer to the output of an earlier step. */
@@ -110,15 +111,15 @@ export interface WaitDraft<S extends z.ZodType, E extends Otherwise | undefined>
 }
 
 /** A step that waits; `output` refers to the payload, or to the value that stands in for it. */
-export type WaitStep<S extends z.ZodType, E> = Exclude<AnyStepDraft, PlanStepDraft> & {
+export type WaitStep<S extends StandardSchema, E> = Exclude<AnyStepDraft, PlanStepDraft> & {
   readonly output: [E] extends ["skip"]
-    ? OptionalRef<z.input<S>>
-    : Ref<z.input<S> | (E extends { readonly value: infer V } ? V : never)>;
+    ? OptionalRef<SchemaInput<S>>
+    : Ref<SchemaInput<S> | (E extends { readonly value: infer V } ? V : never)>;
 };
 
 /** Builds a step that waits for an event from outside, over restarts and for years if need be. */
 export type WaitBuilder = <
-  S extends z.ZodType = z.ZodType<unknown, unknown>,
+  S extends StandardSchema = z.ZodType<unknown, unknown>,
   const E extends Otherwise | undefined = undefined,
 >(
   draft: WaitDraft<S, E>,

@@ -17,6 +17,7 @@ import type { Operator } from "../contract/operator.ts";
 import type { PlanStepDraft, UndoDraft } from "../contract/plan.ts";
 import type { MarkedText, Ref, Reference } from "../contract/reference.ts";
 import type { OnReject } from "../contract/step-kinds.ts";
+import { isOptionalByStandard } from "../contract/to-zod.ts";
 import { finishStep, finishUndo } from "./finish-step.ts";
 import { type CallTemplate, finishTemplate } from "./growing-steps.ts";
 import type { AnyStep, OutputRef, SettledStep } from "./quiet-steps.ts";
@@ -183,6 +184,8 @@ export const stepBuildersOf = (operators: OperatorList) => {
 /** Returns whether an input schema takes an object without the member at this JSON pointer. */
 function isOptionalIn(schema: z.ZodType | undefined, at: string): boolean {
   const [, name, ...deeper] = at.split("/");
+  const byStandard = schema === undefined ? null : isOptionalByStandard(schema, partsOf(at));
+  if (byStandard !== null) return byStandard;
   const member =
     schema instanceof z.ZodObject ? (schema.shape[unescapePart(name)] as z.ZodType | undefined) : undefined;
   if (member === undefined) return false;
@@ -195,6 +198,8 @@ const withoutDefault = (schema: z.ZodType): z.ZodType =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable
     ? withoutDefault(schema.unwrap() as z.ZodType)
     : schema;
+
+const partsOf = (at: string): readonly string[] => at.split("/").slice(1).map(unescapePart);
 
 const unescapePart = (name = ""): string => name.replaceAll("~1", "/").replaceAll("~0", "~");
 

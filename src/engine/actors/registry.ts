@@ -13,6 +13,8 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator, OperatorMetadata, RetrievalProvider } from "../../contract/operator.ts";
+import type { StandardSchema } from "../../contract/standard-schema.ts";
+import { isStandard, toZod, toZods } from "../../contract/to-zod.ts";
 import type { CapabilityLimits } from "../../contract/token.ts";
 import { closeOperator } from "../../define/define-operator.ts";
 
@@ -48,6 +50,7 @@ export function createRegistry({ retrieval, registerCeilings }: RegistryOptions 
   const index = new Map<string, string[]>();
 
   const known = new WeakMap<Operator, Operator>();
+  const adopted = new WeakMap<CapabilityDefinition, CapabilityDefinition>();
   const registerOperator = (given: Operator): OperatorMetadata => {
     const operator = known.get(given) ?? closeOperator(given);
     const { name, version, capabilities: skills, limits } = operator.metadata;
@@ -62,8 +65,10 @@ export function createRegistry({ retrieval, registerCeilings }: RegistryOptions 
 
   return {
     registerOperator,
-    registerCapability(capability) {
-      readStrictly(CapabilityPackage, capability, { what: "capability", source: registryRef });
+    registerCapability(given) {
+      readStrictly(CapabilityPackage, given, { what: "capability", source: registryRef });
+      const capability = adopted.get(given) ?? adoptSchemas(given);
+      adopted.set(given, capability);
       const { intentType, version } = capability;
       const { max_invocations, max_tokens } = capability.limits;
       const isNew = capabilities.isNew(intentType, version, capability);
@@ -93,6 +98,13 @@ export function createRegistry({ retrieval, registerCeilings }: RegistryOptions 
     retrievalFor: (operator) =>
       operator.metadata.capabilities.some((c) => retrievalCapabilities.has(c)) ? retrieval : undefined,
   };
+}
+
+/** Returns a package with zod schemas, which one that a host wrote without `defineCapability` need not have. */
+function adoptSchemas(given: CapabilityDefinition): CapabilityDefinition {
+  const schemas: readonly StandardSchema[] = [given.input, ...Object.values(given.outcomes)];
+  if (!schemas.some(isStandard)) return given;
+  return { ...given, input: toZod(given.input), outcomes: toZods(given.outcomes) };
 }
 
 interface Versions<T> {

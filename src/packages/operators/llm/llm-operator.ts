@@ -8,10 +8,12 @@
 
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { z } from "zod";
-import { zodSchema } from "../../../contract/host-schema.ts";
+import { hostSchema } from "../../../contract/host-schema.ts";
 import { readStrictly, type ShapeOf } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../../contract/operator.ts";
+import type { SchemaOutput, StandardSchema } from "../../../contract/standard-schema.ts";
+import { toZod } from "../../../contract/to-zod.ts";
 import { defineOperator, type OperatorOptions, operatorShape } from "../../../define/define-operator.ts";
 import {
   AskOptions,
@@ -85,7 +87,7 @@ export interface LlmOperatorOptions<N extends string = string> extends Shared<N>
 }
 
 /** The options of a model call whose answer is JSON. */
-export interface StructuredOptions<N extends string = string, S extends z.ZodType = z.ZodType>
+export interface StructuredOptions<N extends string = string, S extends StandardSchema = StandardSchema>
   extends LlmOperatorOptions<N> {
   /**
    * The schema of the answer, which the model is asked to keep and by which its text is read. It gives JSON, and leaves
@@ -104,15 +106,16 @@ export interface StructuredOptions<N extends string = string, S extends z.ZodTyp
  * those that `resources.tokens` and `estimatedCost` state.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when metadata or models are not valid.
  */
-export function llmOperator<const N extends string, S extends z.ZodType>(
+export function llmOperator<const N extends string, S extends StandardSchema>(
   options: StructuredOptions<N, S>,
-): Operator<LlmInput, StructuredAnswer<z.output<S>>, N>;
+): Operator<LlmInput, StructuredAnswer<SchemaOutput<S>>, N>;
 export function llmOperator<const N extends string>(options: LlmOperatorOptions<N>): Operator<LlmInput, LlmAnswer, N>;
 export function llmOperator(options: LlmOperatorOptions & Partial<StructuredOptions>): Operator<LlmInput, unknown> {
   readStrictly(Options, options, { what: "llmOperator", source: llmRef });
   const { name, version, description, effect = "read", timeoutSec = 120 } = options;
   const { retry, policyTags, riskLevel, estimatedCost, resources, limits } = options;
   const choose = chooserOf(options);
+  const answer = options.output === undefined ? undefined : toZod(options.output);
   return defineOperator({
     name,
     version,
@@ -129,8 +132,8 @@ export function llmOperator(options: LlmOperatorOptions & Partial<StructuredOpti
     honoursAbort: true,
     outputs: ["text"],
     input: LlmInput,
-    output: outputOf(options.output),
-    run: (call) => answerCall(call, choose, options),
+    output: outputOf(answer),
+    run: (call) => answerCall(call, choose, { ...options, output: answer }),
     estimate: (input) =>
       estimateCall(
         charsOf(promptOf(input, options.system)),
@@ -152,13 +155,13 @@ const Options = z.strictObject({
   ...ModelChoice.shape,
   ...AskOptions.shape,
   system: z.string().optional(),
-  output: zodSchema.optional(),
+  output: hostSchema.optional(),
 } satisfies ShapeOf<LlmOperatorOptions & Partial<StructuredOptions>>);
 
 async function answerCall(
   call: OperatorCall<LlmInput>,
   choose: Choose,
-  options: LlmOperatorOptions & Partial<StructuredOptions>,
+  options: LlmOperatorOptions & { readonly output: z.ZodType | undefined },
 ): Promise<object> {
   const { input } = call;
   const prompt = promptOf(input, options.system);
