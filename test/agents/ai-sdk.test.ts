@@ -153,20 +153,29 @@ it("answers several requests of one step together, in streams too", async () => 
 it("never runs what a rule denies, nor a tool that was not given to countersigned", async () => {
   await using desk = await openDesk({ policies: [denying("refund")] });
   const { refunds, tools } = shop();
-  const { model, prompts } = scriptedModel([refundCall, [["call-2", "other", {}]], "I cannot."]);
+  const { model, prompts } = scriptedModel([
+    refundCall,
+    [
+      ["call-2", "other", {}],
+      ["call-3", "lookup", { order: "A7" }],
+    ],
+    "I cannot.",
+  ]);
   const guarded = countersigned(desk.support.thread("chat-1"), tools);
   let others = 0;
   const other = tool({ inputSchema: z.object({}), execute: () => ++others });
   const agent = new ToolLoopAgent({
     model,
-    tools: { ...guarded.tools, other },
+    // One tool was not given to countersigned, and one was put back as it was.
+    tools: { ...guarded.tools, other, lookup: tools.lookup },
     toolApproval: guarded.toolApproval,
     stopWhen,
   });
   await agent.generate({ messages: asking });
   expect([refunds, others]).toEqual([[], 0]);
   expect(prompts[1]).toContain("refunds are closed in November");
-  expect(prompts[2]).toContain("T0_AGENT_UNGUARDED");
+  expect(prompts[2]?.match(/T0_AGENT_UNGUARDED/g)).toHaveLength(2);
+  expect(prompts[2]).not.toContain("A7: paid");
 });
 
 it("counts calls in budgets, and tells the model when one is spent", async () => {

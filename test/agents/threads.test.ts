@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { digest } from "../../src/contract/digest.ts";
 import type { AgentCall } from "../../src/faces/agents/agent-call.ts";
 import { createAgents } from "../../src/faces/agents/create-agents.ts";
-import { createKernel, type Kernel } from "../../src/index.ts";
+import { createKernel, type Kernel, operatorError } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { makeTempFolder } from "../fixtures.ts";
 import { allowing, boss, decideElsewhere, denying, openDesk } from "./agents-fixture.ts";
@@ -142,6 +142,9 @@ it("records what a tool throws, and what it returns that is no JSON, as its answ
   const thread = desk.support.thread("t");
   const thrown = await thread.run(refund(), countedTool(new Error("no such order")).run);
   expect(thrown).toMatchObject({ status: "failed", message: "no such order" });
+  const meant = operatorError({ code: "BANK_CLOSED", category: "transient", message: "the bank is closed" });
+  const closed = await thread.run(refund({ call_id: "call-3" }), countedTool(meant).run);
+  expect(closed).toMatchObject({ status: "refused", code: "T4_OPERATOR_BANK_CLOSED" });
   const odd = await thread.run(refund({ call_id: "call-2" }), countedTool({ big: 1n }).run);
   expect(odd).toMatchObject({ status: "failed", message: expect.stringContaining("T0_AGENT_RESULT_INVALID") });
   expect(await desk.gates()).toEqual([]);
@@ -217,6 +220,23 @@ it("cancels a run whose agent is stopped, through the signal of the tool", async
   stop.abort(new Error("stopped"));
   await expect(running).rejects.toThrow("stopped");
   await expect.poll(() => signal.aborted).toBe(true);
+  const [run] = (await desk.kernel.workflows()).filter(({ intent_type }) => intent_type === "Agent.Run");
+  const ended = await desk.rest(run?.workflow_id ?? "");
+  expect([ended.state, ended.outcomes]).toEqual([expect.stringMatching(/^cancell/), []]);
+});
+
+it("asks a person about a run whose time is over, whatever its tool then throws", async () => {
+  await using desk = await openDesk({ policies: [allowing("refund")], agents: { timeoutSec: 1 } });
+  const began = Promise.withResolvers<void>();
+  const running = desk.support.thread("t").run(refund(), (_args, signal) => {
+    began.resolve();
+    return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("cut off"))));
+  });
+  await began.promise;
+  await desk.clock.advance(1_000);
+  expect(await running).toMatchObject({ status: "waiting", gates: [{ gate_id: expect.stringContaining("doubt") }] });
+  await desk.clock.advance(1_000);
+  expect((await desk.gates()).map(({ kind }) => kind)).toEqual(["in_doubt"]);
 });
 
 it("asks a person about a run whose process died, and runs it again only on their word", async () => {
