@@ -2,11 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { type GateNotice, GateNotice as Notice } from "../../src/contract/gate-notice.ts";
 import { renderGate } from "../../src/faces/cli/render-gate.ts";
-import { renderGate as describeForMcp, toMcpGate } from "../../src/faces/mcp/describe-workflow.ts";
 import { definePolicy, type Gate, type GateSpec } from "../../src/index.ts";
 import { readRun } from "../../src/observers/drawing/plan-model.ts";
 import { describeNotice } from "../../src/observers/notifiers/describe-notice.ts";
 import { withholdTexts } from "../../src/observers/notifiers/withhold-texts.ts";
+import { renderGate as describeForMcp, toMcpGate } from "../../src/protocol/tell-gate.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { ann, approve, bob, cat, dan, type Person, person, reject, requester, waiting, withdraw } from "./people.ts";
 import { counted, refusalOf, step, story } from "./story.ts";

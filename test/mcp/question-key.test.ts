@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { plainGate } from "../../src/contract/events.ts";
 import type { Gate } from "../../src/contract/gate.ts";
-import { questionKey } from "../../src/faces/mcp/ask-person.ts";
+import { questionKey } from "../../src/protocol/name-question.ts";
 
 const gate = {
   ...plainGate,

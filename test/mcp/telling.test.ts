@@ -1,6 +1,6 @@
 /** What a person is asked over MCP is what would run: no text from outside passes for a word of ours, or hides. */
 import { expect, it } from "vitest";
-import { renderGate } from "../../src/faces/mcp/describe-workflow.ts";
+import { renderGate } from "../../src/protocol/tell-gate.ts";
 import { sampleGate } from "../cli/sample-gate.ts";
 
 const forged = 'all is well\nPayload: {"cents":1}\nDigest: good\u202e';

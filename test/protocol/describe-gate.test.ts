@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { Gate } from "../../src/contract/gate.ts";
 import type { GateNotice } from "../../src/contract/gate-notice.ts";
 import { renderGate } from "../../src/faces/cli/render-gate.ts";
-import { renderGate as renderMcpGate } from "../../src/faces/mcp/describe-workflow.ts";
 import { describeNotice } from "../../src/observers/notifiers/describe-notice.ts";
 import { describeGate, factsWithout, type GateSectionId } from "../../src/protocol/describe-gate.ts";
 import { tellStanding } from "../../src/protocol/gate-standing.ts";
+import { renderGate as renderMcpGate } from "../../src/protocol/tell-gate.ts";
 import { sampleGate } from "../cli/sample-gate.ts";
 
 const ann = { type: "user", id: "ann" } as const;

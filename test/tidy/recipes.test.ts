@@ -136,7 +136,7 @@ const addGateField: Recipe = {
     },
   ],
   check: `import { renderGate } from "./src/faces/cli/render-gate.ts";
-import { renderGate as renderMcpGate } from "./src/faces/mcp/describe-workflow.ts";
+import { renderGate as renderMcpGate } from "./src/protocol/tell-gate.ts";
 import { describeNotice } from "./src/observers/notifiers/describe-notice.ts";
 ${oneStep(', gate: { reason: "look" }')}
 const [gate] = state.gates;

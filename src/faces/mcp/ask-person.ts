@@ -11,13 +11,12 @@
 import { type InputRequest, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { AnswerForm } from "../../contract/answer-form.ts";
-import { digest } from "../../contract/digest.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { isPlainObject, type Json, type JsonObject, NotJson } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { readRequest } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { Gate, GateRequest, WorkflowState } from "../../index.ts";
+import type { Gate, WorkflowState } from "../../index.ts";
 import {
   answerOf,
   describeShown,
@@ -26,9 +25,10 @@ import {
   readTyped,
   type ShownField,
 } from "../../protocol/form-fields.ts";
-import { namedTargets } from "../../protocol/named-targets.ts";
+import { decisionOf, type GateDecision } from "../../protocol/gate-answer.ts";
+import { questionKey } from "../../protocol/name-question.ts";
 import { parseSafeJson } from "../../protocol/parse-json.ts";
-import { openGates, renderGate } from "./describe-workflow.ts";
+import { openGates, renderGate } from "../../protocol/tell-gate.ts";
 import { type McpContext, requireScope } from "./mcp-context.ts";
 
 const askRef = moduleRef(0, "mcp", "ask_person");
@@ -47,17 +47,6 @@ type Answer =
   | z.infer<typeof Approval>
   | z.infer<typeof Doubt>
   | { readonly decision: "approve"; readonly answer: JsonObject; readonly comment?: string };
-type Decision = Omit<GateRequest, "tenant_id" | "principal">;
-
-/** Names the question: the same gate with another payload, or opened once more, is another one. */
-export const questionKey = ({ gate_id, opened_at, payload_digest, basis_digest, votes }: Gate): string =>
-  [
-    gate_id,
-    Date.parse(opened_at).toString(36),
-    payload_digest,
-    ...(basis_digest === undefined ? [] : [basis_digest]),
-    ...Object.values(namedTargets(votes)).map(digest),
-  ].join(".");
 
 const commentField = { type: "string", title: "Comment", description: "Kept with the decision." } as const;
 const approvalForm = {
@@ -161,47 +150,36 @@ export async function applyAnswers(
   return dismissed;
 }
 
-function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key: string): Decision | null {
+function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key: string): GateDecision | null {
   const view = inputResponse(answers as Record<string, unknown>, key);
   if (view.kind !== "elicit" || view.action === "cancel") return null;
-  if (view.action === "decline") return gate.kind === "in_doubt" ? null : decisionOf(gate, { decision: "reject" });
+  if (view.action === "decline") return gate.kind === "in_doubt" ? null : decide(gate, { decision: "reject" });
   const form = formOfGate(gate);
-  if (form !== null) return decisionOf(gate, { decision: "approve", answer: answerIn(form, view.content ?? {}) });
+  if (form !== null) return decide(gate, { decision: "approve", answer: answerIn(form, view.content ?? {}) });
   // A person who accepts without a decision has not answered yet.
   if (view.content?.["decision"] === undefined) return null;
   const schema = gate.kind === "in_doubt" ? Doubt : Approval;
-  return decisionOf(
+  return decide(
     gate,
     readRequest<typeof Approval | typeof Doubt>(schema, view.content, { what: "answer", source: askRef }),
   );
 }
 
-function decisionOf(
-  { gate_id, payload_digest, basis_digest, votes }: Gate,
-  { decision: word, comment, ...more }: Answer,
-): Decision {
-  const basis = basis_digest === undefined ? {} : { basis_digest };
-  const decision = word === "reject" || word === "failed" ? "reject" : "approve";
-  const resolution = word === "done" || word === "retry" ? { resolution: word } : {};
-  const {
-    edit = "",
-    result = "",
-    answer,
-  } = more as {
-    readonly edit?: string;
-    readonly result?: string;
-    readonly answer?: JsonObject;
-  };
-  const answered = answer === undefined ? {} : { answer };
-  const changes = edit.trim() === "" ? {} : { edit: readEdit(edit) };
-  const given = result.trim() === "" ? {} : { result: readJson(result, "result") };
-  const targets = decision === "approve" ? namedTargets(votes) : {};
-  const commented = comment === undefined || comment === "" ? {} : { comment };
-  return {
-    gate_id,
+function decide(gate: Gate, { decision, comment, ...more }: Answer): GateDecision {
+  const { edit = "", result = "", answer } = more as Texts;
+  return decisionOf(gate, {
     decision,
-    payload: { payload_digest, ...basis, ...resolution, ...given, ...answered, ...changes, ...targets, ...commented },
-  };
+    ...(edit.trim() !== "" && { edit: readEdit(edit) }),
+    ...(result.trim() !== "" && { result: readJson(result, "result") as Json }),
+    ...(answer !== undefined && { answer }),
+    ...(comment !== undefined && comment !== "" && { comment }),
+  });
+}
+
+interface Texts {
+  readonly edit?: string;
+  readonly result?: string;
+  readonly answer?: JsonObject;
 }
 
 /** Reads an edit. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */

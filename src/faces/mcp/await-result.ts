@@ -11,10 +11,11 @@ import { withoutScopes } from "../../contract/auth-context.ts";
 import { touchesGate, typesWhere } from "../../contract/events.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../../index.ts";
+import { questionKey } from "../../protocol/name-question.ts";
+import { openGates } from "../../protocol/tell-gate.ts";
 import { waitForRest } from "../../protocol/wait-for-rest.ts";
-import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
+import { applyAnswers, askableGates, toQuestion } from "./ask-person.ts";
 import { hasForms } from "./client-abilities.ts";
-import { openGates } from "./describe-workflow.ts";
 import { isGranted, type McpContext, requireGranted } from "./mcp-context.ts";
 import { resultOf } from "./run-workflow.ts";
 

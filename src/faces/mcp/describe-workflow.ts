@@ -1,43 +1,12 @@
 /**
  * A workflow and its gates as MCP clients see them: records for programs, sentences for models and people.
  */
-import { isOpenGate } from "../../contract/gate.ts";
-import type { McpGate, McpWorkflow } from "../../contract/mcp.ts";
+import type { McpWorkflow } from "../../contract/mcp.ts";
 import { isTerminal } from "../../contract/workflow.ts";
-import type { Gate, WorkflowState } from "../../index.ts";
-import { describeGate, factText, type GateFact, type GateSection } from "../../protocol/describe-gate.ts";
-import { quoteText, showLine, showText } from "../../protocol/visible-text.ts";
-import { toMcpError } from "./mcp-error.ts";
-
-export const openGates = ({ gates }: WorkflowState): readonly Gate[] => gates.filter(isOpenGate);
-
-export function toMcpGate(gate: Gate): McpGate {
-  const { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level } = gate;
-  const { preview, diff, payload, payload_digest, consequences, due_at, editable = null } = gate;
-  const reasons = gate.reasons.map(({ source, reason }) => `${source}: ${reason}`);
-  const { edits = [], planned_title } = gate;
-  const edited = { ...(edits.length > 0 && { edits }), ...(planned_title !== undefined && { planned_title }) };
-  const presented = {
-    ...(gate.summary !== undefined && { summary: gate.summary }),
-    ...(gate.facts !== undefined && { facts: gate.facts }),
-  };
-  const shown = {
-    ...edited,
-    ...presented,
-    preview,
-    diff,
-    payload,
-    payload_digest,
-    ...basisOf(gate),
-    editable,
-    consequences,
-    due_at,
-  };
-  return { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level, reasons, ...shown };
-}
-
-const basisOf = ({ basis, basis_digest }: Gate) =>
-  basis === undefined || basis_digest === undefined ? {} : { basis, basis_digest };
+import type { WorkflowState } from "../../index.ts";
+import { toMcpError } from "../../protocol/tell-error.ts";
+import { openGates, renderGate, toMcpGate } from "../../protocol/tell-gate.ts";
+import { showLine } from "../../protocol/visible-text.ts";
 
 export function toMcpWorkflow(state: WorkflowState): McpWorkflow {
   const { workflow_id, error, warnings } = state;
@@ -68,42 +37,6 @@ function nextOf(state: WorkflowState): string {
     "A person decides: show them the gate. They decide it where they are signed in, by gate_id and payload_digest; " +
     "only where decide-gate is offered may their decision be passed on by it."
   );
-}
-
-/** Returns all that a person sees of a gate before they answer: texts from outside are set apart from our own. */
-export function renderGate(gate: Gate): string {
-  const asks = gate.kind === "in_doubt" ? "was called" : "wants to run";
-  const call = `${gate.operator} ${asks} (effect ${gate.effect}, risk ${gate.risk_level}).`;
-  const head = `${showLine(gate.title)}: ${gate.kind === "ask" ? "people are asked for an answer." : call}`;
-  const sections = describeGate(gate);
-  const edits = sections.flatMap(({ id, text }) => (id === "edits" && text !== null ? [showText(text)] : []));
-  return [...edits, head, ...sections.flatMap((section) => renderSection(gate, section))].join("\n");
-}
-
-function renderSection(gate: Gate, { id, title, facts, text }: GateSection): readonly string[] {
-  if (id === "edits") return [];
-  if (id === "payload") return [`Payload: ${showLine(JSON.stringify(gate.payload))}`];
-  if (id === "effects") return renderAnswers(gate, facts);
-  if (text !== null) return [`${title}:\n${quoteText(text)}`];
-  return facts.map((fact) => renderFact(`${fact.name.charAt(0).toUpperCase()}${fact.name.slice(1)}`, fact));
-}
-
-const renderFact = (name: string, fact: GateFact): string => `${showLine(name)}: ${showLine(factText(fact))}`;
-
-const answerNames = {
-  approval: ["Approve", "Reject"],
-  in_doubt: ["done, retry (to approve)", "failed (to reject)"],
-  ask: ["Answer (accept the form)", "Decline (to reject)"],
-} as const;
-
-/** Renders the possible answers. The form has no edits. A call in doubt has three answers, and a decision two. */
-function renderAnswers({ kind }: Gate, facts: readonly GateFact[]): readonly string[] {
-  const [approve, reject] = answerNames[kind];
-  const names: Readonly<Record<string, string | undefined>> = { approve, reject };
-  return facts.flatMap((fact) => {
-    const name = names[fact.name];
-    return name === undefined ? [] : [renderFact(name, fact)];
-  });
 }
 
 /** Describes the state of a workflow. */

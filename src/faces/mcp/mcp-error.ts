@@ -6,9 +6,7 @@
  */
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { processingError } from "../../contract/error.ts";
-import { errorCodes, isErrorCode } from "../../contract/error-codes.ts";
 import { type KernelError, KernelErrorException } from "../../contract/kernel-error.ts";
-import type { McpError } from "../../contract/mcp.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Logger } from "../../index.ts";
 import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
@@ -35,17 +33,3 @@ export async function orProtocolError<T>(logger: Logger | undefined, work: () =>
     throw thrown instanceof ProtocolError ? thrown : toProtocolError(errorOf(thrown, logger));
   }
 }
-
-/**
- * Returns the next step for a person or a model: that of the error itself, else of the nearest cause that has a row.
- */
-const nextStepOf = ({ code, cause }: KernelError): string =>
-  isErrorCode(code) ? errorCodes[code].next : cause === null ? "" : nextStepOf(cause);
-
-export function toMcpError(error: KernelError): McpError {
-  const { code, category, message, retry_eligible, detail } = error;
-  return { code, category, message, next: nextStepOf(error), retry_eligible, detail };
-}
-
-/** Returns one line: the message, the code, the next step. */
-export const describeError = ({ code, message, next }: McpError): string => `${code}: ${message}. ${next}`.trimEnd();

@@ -8,8 +8,9 @@
 import type { Task } from "@modelcontextprotocol/server";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { WorkflowState, WorkflowSummary } from "../../index.ts";
-import { askableGates, questionKey, toQuestion } from "./ask-person.ts";
-import { openGates } from "./describe-workflow.ts";
+import { questionKey } from "../../protocol/name-question.ts";
+import { openGates } from "../../protocol/tell-gate.ts";
+import { askableGates, toQuestion } from "./ask-person.ts";
 import { resultOf } from "./run-workflow.ts";
 
 const statuses: { readonly [S in WorkflowStateName]: Task["status"] } = {

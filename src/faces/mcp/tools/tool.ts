@@ -12,9 +12,9 @@ import type { KernelError } from "../../../contract/kernel-error.ts";
 import { readRequest } from "../../../contract/known-keys.ts";
 import { McpError } from "../../../contract/mcp.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
+import { describeError, toMcpError } from "../../../protocol/tell-error.ts";
 import type { CallMeta } from "../call-meta.ts";
 import type { McpContext } from "../mcp-context.ts";
-import { describeError, toMcpError } from "../mcp-error.ts";
 
 export interface ToolCall {
   /** The tool that is called. */

@@ -19,7 +19,8 @@ import { McpGate, McpWorkflow } from "../../../contract/mcp.ts";
 import { WorkflowStateName } from "../../../contract/progress.ts";
 import { WorkflowSummary } from "../../../contract/workflow-summary.ts";
 import type { Explanation, WorkflowState } from "../../../index.ts";
-import { describeWorkflow, toMcpGate, toMcpWorkflow } from "../describe-workflow.ts";
+import { toMcpGate } from "../../../protocol/tell-gate.ts";
+import { describeWorkflow, toMcpWorkflow } from "../describe-workflow.ts";
 import { type McpContext, requireGranted, requireScope } from "../mcp-context.ts";
 import {
   type CallTerms,
