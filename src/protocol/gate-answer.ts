@@ -1,8 +1,9 @@
 /**
- * A person's answer to a gate as clients of agent protocols send it: the JSON Schema that they are shown, the reading of
- * an answer, and the decision that the kernel is asked for.
+ * A person's answer to a gate as clients of agent protocols send it: the JSON Schema that they are shown, the reading
+ * of an answer, and the decision that the kernel is asked for.
  *
- * Owns: the form of an answer. Never: says who may decide, and whether an edit or a form's answer fits; the kernel does.
+ * Owns: the form of an answer. Never: says who may decide, and whether an edit or a form's answer fits; the kernel
+ * does.
  * 1.  A decision names all that the gate shows: the digests of its payload and basis, and the targets of earlier
  *     approvals. What has changed meanwhile is refused by the kernel.
  * 2.  An unknown member of an answer is refused; no text is read as a decision.

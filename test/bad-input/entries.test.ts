@@ -4,8 +4,11 @@
  */
 import { describe, expect, it } from "vitest";
 import { KernelErrorException } from "../../src/contract/error.ts";
+import { createEventReceiver } from "../../src/faces/events/index.ts";
 import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
 import { createMcpHandler, createMcpServer, mcpOperators, serveMcpStdio } from "../../src/faces/mcp/index.ts";
+import { createA2aHandler } from "../../src/faces/protocols/a2a/index.ts";
+import { createAgUiHandler } from "../../src/faces/protocols/agui/index.ts";
 import { restateHost } from "../../src/hosts/restate/index.ts";
 import * as root from "../../src/index.ts";
 import { postgresLedger, postgresRoles } from "../../src/ledger/postgres/index.ts";
@@ -41,6 +44,9 @@ const made = {
     serveHttp,
     createMcpHandler,
     createMcpServer,
+    createA2aHandler,
+    createAgUiHandler,
+    createEventReceiver,
   },
   ...{
     cedar,
@@ -78,7 +84,16 @@ describe("what is passed in place of options, a kernel or a store", () => {
     expect(refusals.filter(([, code]) => code?.startsWith("bare") === true)).toEqual([]);
   });
 
-  const besideAKernel = { createHttpApp, createMcpHandler, createMcpServer, serveMcpStdio, inspectKernel };
+  const besideAKernel = {
+    createHttpApp,
+    createA2aHandler,
+    createAgUiHandler,
+    createEventReceiver,
+    createMcpHandler,
+    createMcpServer,
+    serveMcpStdio,
+    inspectKernel,
+  };
   it.each(Object.entries(besideAKernel))("to %s beside a kernel is taken or refused with a code", async (_n, make) => {
     await using t = await openKernel();
     const { listeners } = t.kernel.vitals();

@@ -6,8 +6,10 @@
 import { errorCodes } from "../../src/contract/error-codes.ts";
 import { payloadDefaults, type RecordDefaults } from "../../src/contract/row-defaults.ts";
 import { envelopeDefaults } from "../../src/contract/turn.ts";
+import { defaultEventLimits } from "../../src/faces/events/index.ts";
 import { defaultHttpLimits, defaultServerLimits } from "../../src/faces/http/index.ts";
 import { defaultMcpClientLimits, defaultMcpLimits } from "../../src/faces/mcp/index.ts";
+import { defaultAgentLimits } from "../../src/faces/protocols/a2a/index.ts";
 import { defaultLimits } from "../../src/index.ts";
 import { defaultObserverLimits, instruments } from "../../src/observers/telemetry/index.ts";
 import { prometheusNameOf } from "../../src/observers/telemetry/prometheus-meter.ts";
@@ -41,6 +43,18 @@ const limits = [
   ["Of the HTTP API", "`createHttpApp(kernel, { limits })`", defaultHttpLimits, "src/faces/http/http-options.ts"],
   ["Of its server", "`serveHttp(app, { limits })`", defaultServerLimits, "src/faces/http/serve-http.ts"],
   ["Of MCP", "`createMcpHandler(kernel, { limits })` and its like", defaultMcpLimits, "src/faces/mcp/mcp-options.ts"],
+  [
+    "Of A2A and AG-UI",
+    "`createA2aHandler(kernel, { limits })`, `createAgUiHandler(kernel, { limits })`",
+    defaultAgentLimits,
+    "src/faces/protocols/agent-options.ts",
+  ],
+  [
+    "Of the receiver of events",
+    "`createEventReceiver(kernel, { limits })`",
+    defaultEventLimits,
+    "src/faces/events/event-options.ts",
+  ],
   [
     "Towards a server of tools",
     "`mcpOperators({ limits })`",

@@ -127,6 +127,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "the key that questions are sealed with is a secret of this process; no record ever holds it",
   },
   {
+    path: "src/faces/protocols/agui/agui-options.ts",
+    calls: ["crypto.getRandomValues"],
+    why: "the key that interrupts are sealed with is a secret of this process; no record ever holds it",
+  },
+  {
     path: "src/faces/guard/begin-call.ts",
     calls: ["crypto.randomUUID"],
     why: "the claim of one request on a result, which no other request may make",

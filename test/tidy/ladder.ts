@@ -43,6 +43,8 @@ export const ladder: readonly Floor[] = [
       "faces/http",
       "faces/mcp",
       "faces/guard",
+      "faces/protocols",
+      "faces/events",
       "observers/telemetry",
       "observers/inspect",
       "observers/drawing",
@@ -68,6 +70,20 @@ export const ladder: readonly Floor[] = [
   },
   // An agent's tool calls are workflows of the public kernel; a framework's own types stay in its folder.
   { room: "faces/agents", may: ["index", "protocol", "contract"], packages: "declared", builtins: [] },
+  {
+    // Its streams are those of the HTTP face, and its notifications are posted and signed as notifiers do.
+    room: "faces/protocols",
+    may: ["faces/http", "observers/notifiers", "index", "protocol", "contract"],
+    packages: "declared",
+    builtins: "any",
+  },
+  // Its refusals are those of the HTTP face, and signatures are checked as notifiers make them.
+  {
+    room: "faces/events",
+    may: ["faces/http", "observers/notifiers", "index", "protocol", "contract"],
+    packages: "declared",
+    builtins: "any",
+  },
   // It streams what an inspector is told.
   {
     room: "faces/http",

@@ -113,7 +113,7 @@ export interface AnswerGates {
 export const addAnswerGates = (command: Command): Command =>
   command.option(
     "--answer-gates",
-    "let a person answer gates over MCP (decide-gate, questions); the client must ask that person, not its model",
+    "let a person answer gates over MCP and A2A; the client must ask that person, not its model",
     false,
   );
 

@@ -68,7 +68,9 @@ type LogFormat = (typeof logFormats)[number];
 
 export function addServe(program: Command, terminal: Terminal): void {
   addAnswerGates(addCommonOptions(program.command("serve")))
-    .description("serve the console, the HTTP API and MCP; tokens speak for --tenant, --principal and --role")
+    .description(
+      "serve the console, the HTTP API, MCP, A2A and AG-UI; tokens speak for --tenant, --principal and --role",
+    )
     .option("--listen <address>", "the address to listen on", "127.0.0.1")
     .option("--port <port>", "the port; 0 takes any that is free", readPort, 8787)
     .option(
@@ -175,9 +177,18 @@ async function serve(
   const token = options.token ?? makeToken();
   const { metricsToken: scraper, approverToken: approver, origin } = options;
   const mcp = await openMcp(kernel, options);
+  const { createA2aHandler } = await import("../protocols/a2a/index.ts");
+  const { createAgUiHandler } = await import("../protocols/agui/index.ts");
+  const { createEventReceiver } = await import("../events/index.ts");
+  const a2a = createA2aHandler(kernel, { ...agentOf(options), logger });
   const app = createHttpApp(kernel, {
-    mounts: { "/mcp": mcp.handle },
-    callbacks: callbacksOf(notifiers, kernel),
+    mounts: {
+      "/mcp": mcp.handle,
+      "/a2a": a2a.handle,
+      "/ag-ui": createAgUiHandler(kernel, { logger }).handle,
+      "/events": createEventReceiver(kernel, { logger }).handle,
+    },
+    callbacks: { ...callbacksOf(notifiers, kernel), "/.well-known/agent-card.json": a2a.card },
     tokens: [
       { token, ...caller, scopes: agentScopes },
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
@@ -206,7 +217,7 @@ async function serve(
   app.drain();
   const isReported = isAskedToEnd(signal.reason);
   if (isReported) await sleep(options.linger * 1000);
-  await mcp.close();
+  await Promise.all([mcp.close(), a2a.close()]);
   await server.close({ graceMs: isReported ? graceMs : 0 });
   observer.stop();
   if (!isReported) throw signal.reason;
@@ -263,6 +274,13 @@ async function openMcp(kernel: CommandContext["kernel"], { listen, origin, answe
   const allowedOrigins = [...local, ...named];
   return createMcpHandler(kernel, { allowedHosts, allowedOrigins, answersGates, version: readVersion() });
 }
+
+/** Returns the options of the kernel as an A2A agent: its address is the one that clients know. */
+const agentOf = ({ origin, answerGates: answersGates }: ServeOptions) => ({
+  answersGates,
+  version: readVersion(),
+  ...(origin !== undefined && { url: `${origin}/a2a` }),
+});
 
 interface ServeAddress {
   readonly url: string;

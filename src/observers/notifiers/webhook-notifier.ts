@@ -8,29 +8,25 @@
  * 3.  A gate is sent in its listed form: bounded and marked by `truncated`, also if its texts are withheld.
  * 4.  `gate` is the gate at the event; `gate_now` is the gate at delivery, with its decision.
  */
-import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Gate } from "../../contract/gate.ts";
 import type { GateNotice, WaitNotice } from "../../contract/gate-notice.ts";
 import { objectWith } from "../../contract/host-object.ts";
+import type { Json, JsonObject } from "../../contract/json.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../../index.ts";
+import { cloudEventType, writeBinaryEvent } from "../../protocol/cloud-event.ts";
 import { ConsoleUrl, linkTo, linkToRun } from "../../protocol/console-link.ts";
 import { withholdWait } from "./describe-wait.ts";
 import { isHttpsWhereNeeded, needsHttps, notifierOptions, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
+import { WebhookSecrets, webhookHeaders } from "./standard-webhooks.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
-const Secret = z
-  .string()
-  .regex(/^whsec_[A-Za-z0-9+/]+={0,2}$/, "is whsec_ and base64")
-  .transform((text) => Buffer.from(text.slice("whsec_".length), "base64"))
-  .refine(({ length }) => length >= 24 && length <= 64, "has 24 to 64 bytes");
-
 /** The names that a host may not set, because they describe the notice. */
-const ownHeaders = /^(webhook-.*|content-.*|host|transfer-encoding|connection)$/i;
+const ownHeaders = /^(webhook-.*|ce-.*|content-.*|host|transfer-encoding|connection)$/i;
 
 const Options = z
   .strictObject({
@@ -38,15 +34,24 @@ const Options = z
     /** The address to which each notice is posted. */
     url: PostUrl,
     /** `whsec_` and 24 to 64 bytes in base64; of several the receiver needs one. */
-    secret: z
-      .custom<string | readonly string[]>()
-      .transform((given) => [given].flat())
-      .pipe(z.array(Secret).min(1)),
+    secret: WebhookSecrets,
     /** Further headers, such as a receiver's own token. */
     headers: z
       .record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[\x20-\x7e]*$/))
       .refine((headers) => !Object.keys(headers).some((name) => ownHeaders.test(name)), "names a header of its own")
       .default({}),
+    /**
+     * Sends notices as CloudEvents 1.0: as one JSON object (`structured`), or with the attributes in headers and the
+     * notice's data as the body (`binary`). They are signed all the same.
+     */
+    cloudEvents: z
+      .strictObject({
+        /** The `source` of the events: a URI that names this kernel. */
+        source: z.string().min(1).max(1024),
+        /** The mode; `structured` by default. */
+        mode: z.enum(["structured", "binary"]).default("structured"),
+      })
+      .optional(),
     /** The console's address; with it the body has a `link`. */
     consoleUrl: ConsoleUrl.optional(),
     /** True: private addresses and plain http are meant to be reached. */
@@ -70,18 +75,10 @@ export function webhookNotifier(given: WebhookOptions): Notifier {
   const source = moduleRef(6, "notifiers", "webhookNotifier");
   const options = readStrictly(Options, given, { what: "webhookNotifier", source });
   const { name, kinds, secret: secrets, headers, clock = wallClock, ...address } = options;
-  const post = async (id: string, content: object, signal: AbortSignal): Promise<undefined> => {
-    const body = JSON.stringify(content);
-    const timestamp = String(Math.floor(clock.now() / 1000));
-    const signed = `${id}.${timestamp}.${body}`;
-    const signature = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`);
-    const own = {
-      "content-type": "application/json",
-      "webhook-id": id,
-      "webhook-timestamp": timestamp,
-      "webhook-signature": signature.join(" "),
-    };
-    await postText(address, { headers: { ...headers, ...own }, body, signal });
+  const post = async (id: string, told: Told, signal: AbortSignal): Promise<undefined> => {
+    const { headers: ofBody, body } = write(id, told, options);
+    const signed = webhookHeaders(secrets, { id, body, now: clock.now() });
+    await postText(address, { headers: { ...headers, ...ofBody, ...signed }, body, signal });
   };
   return {
     name,
@@ -91,18 +88,47 @@ export function webhookNotifier(given: WebhookOptions): Notifier {
   };
 }
 
-function tellWait(notice: WaitNotice, { consoleUrl, linkOnly }: z.output<typeof Options>) {
-  const { kind, at, ...rest } = linkOnly ? withholdWait(notice) : notice;
-  const link = consoleUrl === undefined ? null : linkToRun(consoleUrl, notice);
-  return { type: "wait.reminded", timestamp: at, data: { ...rest, kind, link } };
+/** The content of a webhook: its type, its instant, its data, and the subject that it is about. */
+interface Told {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: JsonObject;
+  readonly subject: string;
 }
 
-function tell(notice: GateNotice, { consoleUrl, linkOnly }: z.output<typeof Options>) {
+/** Writes the body of a webhook with the headers that describe it, as the standard has it or as a CloudEvent. */
+function write(id: string, { subject, ...told }: Told, { cloudEvents }: z.output<typeof Options>) {
+  const json = (body: object, type: string) => ({ headers: { "content-type": type }, body: JSON.stringify(body) });
+  if (cloudEvents === undefined) return json(told, "application/json");
+  const { type, timestamp: time, data } = told;
+  const { source, mode } = cloudEvents;
+  const attributes = {
+    specversion: "1.0",
+    id,
+    source,
+    type,
+    subject,
+    time,
+    datacontenttype: "application/json",
+  } as const;
+  const event = { ...attributes, data: data as Json };
+  return mode === "binary" ? writeBinaryEvent(event) : json(event, cloudEventType);
+}
+
+function tellWait(notice: WaitNotice, { consoleUrl, linkOnly }: z.output<typeof Options>): Told {
+  const { kind, at, ...rest } = linkOnly ? withholdWait(notice) : notice;
+  const link = consoleUrl === undefined ? null : linkToRun(consoleUrl, notice);
+  const subject = `${notice.workflow_id}/${notice.step_id}`;
+  return { type: "wait.reminded", timestamp: at, data: { ...rest, kind, link }, subject };
+}
+
+function tell(notice: GateNotice, { consoleUrl, linkOnly }: z.output<typeof Options>): Told {
   const { kind, at, gate, gate_now, ...rest } = linkOnly ? withholdTexts(notice) : notice;
   const link = consoleUrl === undefined ? null : linkTo(consoleUrl, notice);
   const listed = listGate(gate);
   const shown = { ...listed, truncated: listed.truncated || linkOnly };
-  return { type: `gate.${kind}`, timestamp: at, data: { ...rest, kind, link, gate: shown, gate_now: brief(gate_now) } };
+  const data = { ...rest, kind, link, gate: shown, gate_now: brief(gate_now) };
+  return { type: `gate.${kind}`, timestamp: at, data, subject: `${notice.workflow_id}/${notice.gate.gate_id}` };
 }
 
 function brief({ status, payload_digest, basis_digest, decision }: Gate) {

@@ -1,0 +1,8 @@
+/**
+ * The entry `countersign/a2a`: a kernel as an A2A agent, whose capabilities are skills and whose workflows are tasks.
+ * @module
+ */
+export { type AgentLimits, defaultAgentLimits } from "../agent-options.ts";
+export type { A2aHandlerOptions } from "./a2a-options.ts";
+export { type A2aHandler, createA2aHandler } from "./create-a2a-handler.ts";
+export { createMemoryPushStore, type PushRecord, type PushStore } from "./push-store.ts";
