@@ -15,7 +15,7 @@ const orders = `
 @id("base")
 permit(principal, action, resource);
 
-@id("orders.large") @require_approval("orders above 5000 need a person")
+@id("orders.large") @require_approval("orders above 5000 need a person") @confirm("type")
 permit(principal, action == Action::"Order.Buy", resource) when { resource.payload.total > 5000 };
 
 @id("orders.second") @reason("above 10000 the second approval is finance's")
@@ -72,6 +72,7 @@ describe("a decision of Cedar's", () => {
     const gate = await gateOf(t, workflow_id, "gate-buy");
     expect(gate.policy_version).toBe(`${order.version}+default-1`);
     expect(gate.reasons[0]).toMatchObject({ source: "policy", rule: "base, orders.large" });
+    expect(gate.confirm).toBe("type");
     expect(await refusalOf(approve(t, workflow_id, String(testCaller.principal.id), "user"))).toMatchObject({
       code: "T5_POLICY_DENIED",
       detail: { policies: ["orders.own"] },

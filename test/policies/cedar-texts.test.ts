@@ -45,6 +45,20 @@ describe("policies", () => {
       "policies:2:1",
       "write @require_approval on a permit",
     ],
+    [
+      "with care that no face knows",
+      '@id("b") @require_approval @confirm("twice") permit(principal, action, resource);',
+      "b",
+      "policies:2:1",
+      '@confirm is "type" or "second_step"',
+    ],
+    [
+      "with care and no approval",
+      '@id("b") @confirm("type") permit(principal, action, resource);',
+      "b",
+      "policies:2:1",
+      "stands beside @require_approval",
+    ],
     ["whose id another has", '@id("base") forbid(principal, action, resource);', "base", "policies:2:1", "another"],
     [
       "that is a template",

@@ -111,13 +111,15 @@ type Verdict =
     }
   | { readonly ok: false; readonly problem: string };
 
-function answerOf({ id, effect, reason, needsApproval }: CedarPolicy, verdict: Verdict): RuleAnswer | null {
+function answerOf({ id, effect, reason, needsApproval, confirm }: CedarPolicy, verdict: Verdict): RuleAnswer | null {
   if (!verdict.ok) return null;
   const failure = verdict.failed.get(id);
   if (failure !== undefined) throw new Error(failure);
   if (!verdict.determining.has(id)) return null;
   if (effect === "forbid") return { decision: "DENY", reason: reason ?? `the policy ${id} forbids it` };
-  if (needsApproval) return { decision: "REQUIRE_HUMAN_APPROVAL", reason: reason ?? `the policy ${id} asks a person` };
+  const care = confirm === null ? {} : { confirm };
+  if (needsApproval)
+    return { decision: "REQUIRE_HUMAN_APPROVAL", reason: reason ?? `the policy ${id} asks a person`, ...care };
   return { decision: "ALLOW", reason: reason ?? `the policy ${id} permits it` };
 }
 

@@ -7,6 +7,7 @@
  */
 import type { Annotations } from "@cedar-policy/cedar-wasm/nodejs";
 import * as wasm from "@cedar-policy/cedar-wasm/nodejs";
+import { type GateConfirm, gateConfirms } from "../../../contract/gate-status.ts";
 import { nearestOf } from "../../../contract/known-keys.ts";
 import { type CedarProblem, placeIn, problemOf, refuseBundle } from "./cedar-problem.ts";
 
@@ -21,9 +22,11 @@ export interface CedarPolicy {
   /** The reason of its decisions, from `@require_approval` or `@reason`; null if it gives none. */
   readonly reason: string | null;
   readonly needsApproval: boolean;
+  /** The care that faces take before such an approval is sent; null if it names none. */
+  readonly confirm: GateConfirm | null;
 }
 
-const knownAnnotations = ["id", "reason", "require_approval"] as const;
+const knownAnnotations = ["id", "reason", "require_approval", "confirm"] as const;
 
 /** Returns the policies in their order. @throws KernelErrorException T5_POLICY_INVALID. */
 export function readPolicies(text: string): readonly CedarPolicy[] {
@@ -65,18 +68,23 @@ function readPolicy(text: string, part: string, index: number): CedarPolicy {
       read.errors.map((error) => problemOf(error, { name: "policies", text, before: -offset }, null)),
     );
   const { effect, annotations = {} } = read.json;
-  const { id, reason, require_approval } = annotations as Partial<Annotations>;
+  const { id, reason, require_approval, confirm } = annotations as Partial<Annotations>;
   const problems = annotationProblems(annotations, effect);
   if (problems.length > 0 || !id) {
     const field = fieldAt(text, offset);
     return refuseBundle(problems.map((problem): CedarProblem => ({ rule: id || null, field, problem })));
   }
-  const needsApproval = "require_approval" in annotations;
-  return { id, effect, text: part, offset, reason: require_approval || reason || null, needsApproval };
+  return {
+    ...{ id, effect, text: part, offset },
+    reason: require_approval || reason || null,
+    needsApproval: "require_approval" in annotations,
+    confirm: gateConfirms.find((one) => one === confirm) ?? null,
+  };
 }
 
 function annotationProblems(annotations: Annotations, effect: "permit" | "forbid"): readonly string[] {
   const names = Object.keys(annotations);
+  const isCareful = gateConfirms.some((one) => one === annotations["confirm"]);
   const unknown = names.filter((name) => !knownAnnotations.some((known) => known === name));
   return [
     ...(annotations["id"] ? [] : ['it needs an id, such as @id("orders.large"), by which decisions name it']),
@@ -85,6 +93,9 @@ function annotationProblems(annotations: Annotations, effect: "permit" | "forbid
     ),
     ...(effect === "forbid" && names.includes("require_approval")
       ? ["a forbid denies, and nobody is asked: write @require_approval on a permit"]
+      : []),
+    ...(names.includes("confirm") && !(isCareful && names.includes("require_approval"))
+      ? [`@confirm is ${gateConfirms.map((one) => `"${one}"`).join(" or ")}, and stands beside @require_approval`]
       : []),
   ];
 }
