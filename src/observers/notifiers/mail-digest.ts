@@ -92,7 +92,10 @@ export function mailDigest(given: MailDigestOptions): MailDigest {
     effect: "external_send",
     idempotent: true,
     run: async ({ input, context }) => {
-      const refused = await sendMail(options, { to: [input.to], letter: compose(options, input, context.workflow_id) });
+      const refused = await sendMail(options, {
+        to: [input.to],
+        letter: () => compose(options, input, context.workflow_id),
+      });
       if (refused.length > 0) raise(kernelError("T6_NOTICE_REFUSED", `the server refused ${input.to}`, digestRef));
       return { to: input.to };
     },

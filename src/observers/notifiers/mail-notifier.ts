@@ -42,7 +42,7 @@ export function mailNotifier(given: MailOptions): Notifier {
     const wrong = to.filter((address) => !MailAddress.safeParse(address).success);
     const right = to.filter((address) => !wrong.includes(address));
     if (right.length === 0) refuseAddresses(wrong);
-    const missed = [...wrong, ...(await sendMail(options, { to: right, letter: letter() }))];
+    const missed = [...wrong, ...(await sendMail(options, { to: right, letter }))];
     return missed.length === 0 ? undefined : { remark: `not reached: ${missed.join(", ")}` };
   };
   return {

@@ -56,7 +56,8 @@ export interface Letter {
 
 interface Addressed {
   readonly to: readonly string[];
-  readonly letter: Letter;
+  /** Writes the letter, once the mailer is loaded. */
+  readonly letter: () => Letter;
 }
 
 /** Returns the recipients that the server refused; throws if it refused all. */
@@ -71,7 +72,7 @@ export async function sendMail(
   const guards = { disableFileAccess: true, disableUrlAccess: true };
   const transport = createTransport({ ...smtp, ...timeouts, ...guards } as Parameters<typeof createTransport>[0]);
   try {
-    const { rejected } = await transport.sendMail({ from, to: [...to], ...letter });
+    const { rejected } = await transport.sendMail({ from, to: [...to], ...letter() });
     return (rejected as readonly (string | { readonly address: string })[]).map((one) =>
       typeof one === "string" ? one : one.address,
     );
