@@ -5,10 +5,10 @@
  * 2.  An error shows nothing of a task that the caller may not know.
  */
 import { z } from "zod";
-import { errorCodes, isErrorCode } from "../../../contract/error-codes.ts";
-import type { KernelError } from "../../../contract/kernel-error.ts";
-import { errorToJsonrpcError } from "../../../protocol/error-to-jsonrpc-error.ts";
-import { nextStepOf } from "../../../protocol/tell-error.ts";
+import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
+import type { KernelError } from "../contract/kernel-error.ts";
+import { errorToJsonrpcError } from "./error-to-jsonrpc-error.ts";
+import { nextStepOf } from "./tell-error.ts";
 
 export const RpcId = z.union([z.string().max(256), z.int(), z.null()]);
 export type RpcId = z.output<typeof RpcId>;
