@@ -137,6 +137,7 @@ const entries = [
   "src/faces/agents/ai-sdk",
   "src/faces/agents/langgraph",
   "src/faces/agents/mastra",
+  "src/faces/agents/claude-agent",
   "src/faces/agents/openai-agents",
   "src/observers/notifiers",
   "src/packages/operators/llm",

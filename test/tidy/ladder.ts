@@ -43,6 +43,7 @@ export const ladder: readonly Floor[] = [
       "faces/http",
       "faces/mcp",
       "faces/guard",
+      "faces/agents",
       "faces/protocols",
       "faces/events",
       "observers/telemetry",

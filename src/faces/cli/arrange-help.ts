@@ -30,7 +30,7 @@ export const commandGroups: Readonly<Record<string, readonly string[]>> = {
   ],
   "Understand:": ["explain", "trace", "events", "compare", "draw", "inspect", "whatif"],
   "Prove and keep:": ["verify", "replay", "export", "backup", "migrate", "doctor", "roles"],
-  "Serve:": ["serve", "login", "mcp", "guard", "completion"],
+  "Serve:": ["serve", "login", "mcp", "guard", "hook", "completion"],
 };
 
 /** The heading of the options that most commands share, and that of a command's own. */

@@ -26,6 +26,7 @@ import { addExplanations } from "./explain.ts";
 import { addGrants } from "./grants.ts";
 import { addGuard } from "./guard.ts";
 import { addHalts } from "./halt.ts";
+import { addHook } from "./hook.ts";
 import { addInspect } from "./inspect.ts";
 import { addItems } from "./items.ts";
 import { addLists } from "./list.ts";
@@ -108,6 +109,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addLogin,
     addMcp,
     addGuard,
+    addHook,
     addCompletion,
     addCompleteIds,
   ]) {

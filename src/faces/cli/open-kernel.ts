@@ -120,12 +120,13 @@ export type Rules = Omit<HostOptions, "ledger" | "notifiers" | "host"> & Omit<Lo
  * no host. Resources that the modules opened are closed afterwards.
  */
 export async function withRules<T>(
-  options: Pick<CommonOptions, "host" | "capabilities" | "policies"> & Pick<Opening, "packages" | "rules">,
+  options: Pick<CommonOptions, "host" | "agents" | "capabilities" | "policies"> & Pick<Opening, "packages" | "rules">,
   work: (rules: Rules) => Promise<T>,
 ): Promise<T> {
   const host = await loadHost(options.host);
   const policies = await loadPolicies(options.policies);
   const { closables, ...loaded } = await loadModules(options.capabilities);
+  const agents = options.agents === true ? await agentPackages() : [];
   const {
     ledger: _1,
     notifiers: _2,
@@ -135,13 +136,19 @@ export async function withRules<T>(
   try {
     return await work({
       ...rules,
-      capabilities: [...(options.packages ?? []), ...(rules.capabilities ?? []), ...loaded.capabilities],
+      capabilities: [...(options.packages ?? []), ...(rules.capabilities ?? []), ...agents, ...loaded.capabilities],
       operators: [...(rules.operators ?? []), ...loaded.operators],
       policies: [...policies, ...(options.rules ?? []), ...(rules.policies ?? []), ...loaded.policies],
     });
   } finally {
     await closeAll([...closables, ...(host?.closables ?? [])]);
   }
+}
+
+/** Returns the packages of agents' calls, for processes that decide their gates. */
+async function agentPackages(): Promise<readonly CapabilityDefinition[]> {
+  const { createAgents } = await import("../agents/create-agents.ts");
+  return createAgents().capabilities;
 }
 
 const shipped = [releaseNotes, folderInventory, projectHandover];

@@ -36,6 +36,8 @@ export interface LedgerOptions {
 export interface CommonOptions extends LedgerOptions {
   /** The module whose export `host` holds the options of the kernel. */
   readonly host?: string;
+  /** Whether the packages of agents' calls are loaded, so that their gates can be decided. */
+  readonly agents?: boolean;
 }
 
 /** Returns the ledger that `--db` names, or the default. */
@@ -60,6 +62,7 @@ export const addCommonOptions = (command: Command): Command =>
       "--host <module>",
       "a module that exports `host`: the options of createKernel (ledger, packages, policies, roles, budgets, …)",
     )
+    .option("--agents", "the packages of agents' calls, so that gates of `hook` and of adapters can be decided")
     .optionsGroup(ownOptions);
 
 /** Adds the options of commands that read or copy a ledger without a kernel. */

@@ -1,0 +1,98 @@
+/**
+ * `hook`: the command for Claude Code's hook PreToolUse: has the use of a tool judged under policies, budgets and gates.
+ *
+ * 1.  It reads one JSON document from stdin and writes the answer to stdout. What the kernel does not permit is denied,
+ *     with the words for the model; a use that waits for a person names the address at which that person decides.
+ * 2.  What cannot be read, and a failure of the command itself, ends with exit code 2, which blocks the use.
+ */
+import { type Command, InvalidArgumentError } from "commander";
+import { z } from "zod";
+import { messageOf } from "../../contract/kernel-error.ts";
+import { withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, collect, readLimit, type Session } from "./options.ts";
+import { UsageError } from "./report-error.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface HookOptions extends CommonOptions {
+  readonly agent: string;
+  readonly reads: readonly string[];
+  readonly wait: number;
+  readonly consoleUrl: string;
+}
+
+/** The input of the hook. Claude Code adds members with its versions, so that others are let be. */
+const HookInput = z.looseObject({
+  hook_event_name: z.literal("PreToolUse"),
+  session_id: z.string().min(1).max(256),
+  tool_name: z.string().min(1).max(256),
+  tool_input: z.unknown(),
+  tool_use_id: z.string().min(1).max(256),
+});
+type HookInput = z.infer<typeof HookInput>;
+
+/** The characters of an input that are read at most. */
+const maxInput = 16_000_000;
+
+export function addHook(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("hook"))
+    .description("judge the use of a tool for Claude Code's hook PreToolUse, which it reads from stdin")
+    .option("--agent <name>", "the agent's name in policies, gates and the ledger", readName, "claude-code")
+    .option("--reads <tool>", "a tool that only reads, and asks nobody (repeatable)", collect, [])
+    .option("--wait <seconds>", "how long the use waits for a person before it is denied", readLimit, 0)
+    .option("--console-url <url>", "where people decide", readUrl, "http://127.0.0.1:8787")
+    .action((options: HookOptions) => judge({ options, terminal }));
+}
+
+function readName(value: string): string {
+  if (/^[A-Za-z0-9][\w-]{0,63}$/.test(value)) return value;
+  throw new InvalidArgumentError("It has letters, digits, - and _, at most 64.");
+}
+
+function readUrl(value: string): string {
+  if (URL.canParse(value) && /^https?:/.test(value)) return value;
+  throw new InvalidArgumentError("It is an address such as https://gates.example.");
+}
+
+async function judge(session: Session<HookOptions>): Promise<void> {
+  const { options, terminal } = session;
+  const { session_id, tool_name: tool, tool_input: input, tool_use_id: id } = await readInput();
+  const { createAgents } = await import("../agents/create-agents.ts");
+  const { judgeUse } = await import("../agents/claude-agent/judge-use.ts");
+  const { describeHook } = await import("../agents/claude-agent/hook-answer.ts");
+  const agents = createAgents({ consoleUrl: options.consoleUrl, waitMs: options.wait * 1000 });
+  const opening = { create: true, packages: agents.capabilities };
+  const answer = await withKernel(
+    session,
+    async ({ kernel, caller }) => {
+      const agent = agents.open(kernel, { agent: options.agent, caller, reads: options.reads });
+      return describeHook(await judgeUse(agent.thread(session_id), { id, tool, input }, { signal: terminal.signal }));
+    },
+    opening,
+  );
+  terminal.write(`${JSON.stringify(answer)}\n`);
+}
+
+/** Reads the input. @throws UsageError for what is no input of the hook. */
+async function readInput(): Promise<HookInput> {
+  const read = HookInput.safeParse(parse(await readAll()));
+  if (read.success) return read.data;
+  throw new UsageError(`stdin holds no input of the hook PreToolUse: ${z.prettifyError(read.error)}`);
+}
+
+async function readAll(): Promise<string> {
+  process.stdin.setEncoding("utf8");
+  let text = "";
+  for await (const piece of process.stdin) {
+    text += String(piece);
+    if (text.length > maxInput) throw new UsageError(`stdin holds more than ${maxInput} characters`);
+  }
+  return text;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    throw new UsageError(`stdin holds no JSON: ${messageOf(thrown)}`);
+  }
+}

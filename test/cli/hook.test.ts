@@ -1,0 +1,62 @@
+/** `countersign hook`: what Claude Code is answered before it uses a tool, and who decides. */
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { makeTempFolder } from "../fixtures.ts";
+import { endOf, runHere, startProcess } from "./command-line.ts";
+
+const use = (id: string, more: object = {}) => ({
+  session_id: "session-1",
+  transcript_path: "/none",
+  cwd: "/none",
+  hook_event_name: "PreToolUse",
+  tool_name: "Bash",
+  tool_input: { command: "rm -r build" },
+  tool_use_id: id,
+  ...more,
+});
+
+/** Runs the hook with this on stdin. */
+async function hook(folder: string, input: string | object, ...args: readonly string[]) {
+  const child = startProcess(folder, "hook", "--db", join(folder, "hook.db"), ...args);
+  child.stdin.end(typeof input === "string" ? input : JSON.stringify(input));
+  const [out, { code, err }] = await Promise.all([text(child.stdout), endOf(child)]);
+  const said = code === 0 ? (JSON.parse(out) as { hookSpecificOutput: Record<string, unknown> }) : null;
+  return { code, err, ...said?.hookSpecificOutput };
+}
+
+it("denies a use that waits, names the address, and allows it once when it is made again after an approval", async () => {
+  using folder = makeTempFolder();
+  const { path } = folder;
+  const db = ["--db", join(path, "hook.db")];
+  const waiting = await hook(path, use("toolu_1"), "--console-url", "https://desk.test");
+  expect(waiting).toMatchObject({ code: 0, hookEventName: "PreToolUse", permissionDecision: "deny" });
+  const [, workflowId = ""] = /https:\/\/desk\.test\/#\/w\/(wf_\w+)/.exec(String(waiting["permissionDecisionReason"])) ?? [];
+  expect((await hook(path, use("toolu_2"))).permissionDecision).toBe("deny");
+  const approved = await runHere("approve", workflowId, "--agents", ...db);
+  expect([approved.code, approved.err]).toEqual([0, ""]);
+  for (const again of [1, 2])
+    expect(await hook(path, use("toolu_3")), `asked ${again} times`).toMatchObject({
+      permissionDecision: "allow",
+      updatedInput: { command: "rm -r build" },
+    });
+  const next = await hook(path, use("toolu_4"));
+  expect(next.permissionDecision).toBe("deny");
+  expect(String(next["permissionDecisionReason"])).not.toContain(workflowId);
+});
+
+it("asks nobody about a tool that only reads", async () => {
+  using folder = makeTempFolder();
+  const read = use("toolu_1", { tool_name: "Read", tool_input: { file_path: "a" } });
+  expect(await hook(folder.path, read, "--reads", "Read")).toMatchObject({ code: 0, permissionDecision: "allow" });
+});
+
+it.each([
+  ["no JSON", "{"],
+  ["another event", use("toolu_1", { hook_event_name: "Stop" })],
+  ["a use without an id", use("toolu_1", { tool_use_id: undefined })],
+] as const)("blocks the use, with exit code 2, where stdin holds %s", async (_case, input) => {
+  using folder = makeTempFolder();
+  const { code, err } = await hook(folder.path, input);
+  expect([code, err]).toEqual([2, expect.stringContaining("stdin holds no")]);
+});
