@@ -6,8 +6,8 @@ export const protocolErrorCodes = {
     "Decide in the console, or as a person whom the gate asks; a host lets people answer gates here by answersGates.",
   ),
   T0_QUESTION_OVER: input("Read the task or the run again and answer what it asks now.", { http: 409 }),
-  T0_A2A_VERSION: input("Send the header A2A-Version: 1.0.", { rpc: -32009 }),
-  T0_A2A_METHOD_UNKNOWN: input("Use a method of A2A 1.0, such as SendMessage.", { http: 404, rpc: -32601 }),
+  T0_A2A_VERSION: input("Send the header A2A-Version with the version of the agent card.", { rpc: -32009 }),
+  T0_A2A_METHOD_UNKNOWN: input("Use a method of A2A version 1, such as SendMessage.", { http: 404, rpc: -32601 }),
   T0_A2A_SKILL_UNNAMED: input("Name a skill of the agent card in the message's metadata, as countersign/skill."),
   T0_A2A_PART_REFUSED: input("Send parts of text, and one part of data that is an object.", { rpc: -32005 }),
   T0_A2A_OUTPUT_MODES: input("Accept text/plain or application/json.", { rpc: -32005 }),
@@ -20,9 +20,9 @@ export const protocolErrorCodes = {
   }),
   T0_A2A_PUSH_UNKNOWN: input("List the notifications of the task and use an id of theirs.", { http: 404, rpc: -32001 }),
   T0_A2A_PUSH_LIMIT: resource("Delete notifications that nobody needs, or raise the limit named in the detail.", busy),
-  T0_AGUI_VERSION: input("Send protocolVersion 1.0, or none."),
+  T0_AGUI_VERSION: input("Send the protocolVersion of AG-UI version 1, or none."),
   T0_AGUI_WORK_UNNAMED: input(
-    "Send a user message with text, or forwardedProps.countersign with intent_type or workflow_id.",
+    "Send a user message with text, or forwardedProps with countersign, which names intent_type or workflow_id.",
   ),
   T0_AGUI_RESUME_FORGED: policy("Answer an interrupt by the id with which this server sent it, in the same thread."),
   T0_AGUI_RESUME_EXPIRED: input("Begin a run that follows the workflow, and answer the interrupt that it ends with.", {
@@ -31,5 +31,5 @@ export const protocolErrorCodes = {
   T0_WEBHOOK_REFUSED: input("Sign id, time and body by the secret that was agreed, with a clock that is right.", {
     http: 401,
   }),
-  T0_EVENT_UNREADABLE: input("Send a CloudEvent 1.0 with JSON data, or a webhook with type and data."),
+  T0_EVENT_UNREADABLE: input("Send a CloudEvent of version 1 with JSON data, or a webhook with type and data."),
 } as const;

@@ -1,4 +1,4 @@
-/** The real Claude Code, driven by the Claude Agent SDK, with its API on this machine and tools that a kernel judges. */
+/** The real Claude Code under the Claude Agent SDK, with its API on this machine and tools that a kernel judges. */
 import { join } from "node:path";
 import { createSdkMcpServer, query, type SDKResultMessage, tool } from "@anthropic-ai/claude-agent-sdk";
 import { expect, it, onTestFinished } from "vitest";
@@ -37,7 +37,6 @@ async function runClaude({ support }: Pick<Desk, "support">, uses: readonly Use[
       cwd: home.path,
       maxTurns: 6,
       env: {
-        PATH: process.env["PATH"],
         HOME: home.path,
         CLAUDE_CONFIG_DIR: home.path,
         ANTHROPIC_BASE_URL: api.url,
@@ -51,7 +50,7 @@ async function runClaude({ support }: Pick<Desk, "support">, uses: readonly Use[
   return { refunds, prompts: api.prompts, text: end?.subtype === "success" ? end.result : end?.subtype };
 }
 
-it("denies a use that waits with its address, and makes it once with the approved payload when it is made again", async () => {
+it("denies a use that waits, and makes it once with the approved payload when it is asked again", async () => {
   const path = ledgerPath();
   {
     await using desk = await openDesk({ path });

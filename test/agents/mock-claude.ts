@@ -1,5 +1,5 @@
 /**
- * The API of Claude on the loopback address, for the real Claude Code: it answers by a script and keeps what it is sent.
+ * The API of Claude on the loopback address, for the real Claude Code: it answers by a script and keeps the prompts.
  * Owns: the script. Never: reaches a network.
  */
 import { once } from "node:events";

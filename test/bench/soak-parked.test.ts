@@ -71,7 +71,9 @@ describe("a ledger of parked workflows", () => {
     expect(many.total).toBe(60);
     expect([few.state, many.state]).toEqual(["completed", "completed"]);
     expect(many.opened).toEqual(few.opened);
-    expect(many.opened.items).toEqual({ grantingTenants: 0, halts: 0, held: 0, overdueWaits: 0, takeUp: 0 });
+    expect(many.opened.items).toEqual({
+      ...{ grantingTenants: 0, halts: 0, held: 0, overdueWaits: 0, standInTenants: 0, takeUp: 0 },
+    });
     // A gate of a list is shown as the log of its workflow says, which is read for each gate of the page.
     // Before each read the store is asked whether all that it holds is synced.
     expect(many.lists.calls).toEqual({

@@ -16,22 +16,27 @@ const use = (id: string, more: object = {}) => ({
   ...more,
 });
 
+interface Answer {
+  readonly permissionDecision?: string;
+  readonly permissionDecisionReason?: string;
+}
+
 /** Runs the hook with this on stdin. */
 async function hook(folder: string, input: string | object, ...args: readonly string[]) {
   const child = startProcess(folder, "hook", "--db", join(folder, "hook.db"), ...args);
   child.stdin.end(typeof input === "string" ? input : JSON.stringify(input));
   const [out, { code, err }] = await Promise.all([text(child.stdout), endOf(child)]);
-  const said = code === 0 ? (JSON.parse(out) as { hookSpecificOutput: Record<string, unknown> }) : null;
-  return { code, err, ...said?.hookSpecificOutput };
+  const answer = code === 0 ? (JSON.parse(out) as { hookSpecificOutput: Answer }).hookSpecificOutput : {};
+  return { code, err, ...(answer as Answer) };
 }
 
-it("denies a use that waits, names the address, and allows it once when it is made again after an approval", async () => {
+it("denies a use that waits, names the address, and allows it once when it is asked again and approved", async () => {
   using folder = makeTempFolder();
   const { path } = folder;
   const db = ["--db", join(path, "hook.db")];
   const waiting = await hook(path, use("toolu_1"), "--console-url", "https://desk.test");
   expect(waiting).toMatchObject({ code: 0, hookEventName: "PreToolUse", permissionDecision: "deny" });
-  const [, workflowId = ""] = /https:\/\/desk\.test\/#\/w\/(wf_\w+)/.exec(String(waiting["permissionDecisionReason"])) ?? [];
+  const [, workflowId = ""] = /https:\/\/desk\.test\/#\/w\/(wf_\w+)/.exec(waiting.permissionDecisionReason ?? "") ?? [];
   expect((await hook(path, use("toolu_2"))).permissionDecision).toBe("deny");
   const approved = await runHere("approve", workflowId, "--agents", ...db);
   expect([approved.code, approved.err]).toEqual([0, ""]);
@@ -42,7 +47,7 @@ it("denies a use that waits, names the address, and allows it once when it is ma
     });
   const next = await hook(path, use("toolu_4"));
   expect(next.permissionDecision).toBe("deny");
-  expect(String(next["permissionDecisionReason"])).not.toContain(workflowId);
+  expect(next.permissionDecisionReason).not.toContain(workflowId);
 });
 
 it("asks nobody about a tool that only reads", async () => {

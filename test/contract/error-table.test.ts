@@ -19,6 +19,8 @@ function exceptions(of: (row: ErrorCodeRow) => unknown, usual: Readonly<Record<E
 
 /** The codes that say that something is not there. */
 const unknown = [
+  "T0_A2A_METHOD_UNKNOWN",
+  "T0_A2A_PUSH_UNKNOWN",
   "T0_GUARD_SERVER_UNKNOWN",
   "T0_HTTP_NAME_UNKNOWN",
   "T0_HTTP_ROUTE_UNKNOWN",
@@ -48,6 +50,7 @@ describe("the rows of a category are alike, but for those that are named here", 
     const usual = { input: false, processing: false, external: true, resource: false, policy: false };
     expect(exceptions(({ retryable }) => retryable, usual)).toEqual({
       true: [
+        "T0_A2A_PUSH_LIMIT",
         "T0_AGENT_WAITING",
         "T0_GUARD_WAITING",
         "T0_HTTP_CALLER_BUSY",
@@ -105,6 +108,7 @@ describe("the rows of a category are alike, but for those that are named here", 
         "T6_OVERCONFIDENCE_DETECTED",
       ],
       transient: [
+        "T0_A2A_PUSH_LIMIT",
         "T0_AGENT_WAITING",
         "T0_GUARD_WAITING",
         "T0_HTTP_CALLER_BUSY",
@@ -134,15 +138,18 @@ describe("the rows of a category are alike, but for those that are named here", 
 
   it("[ERR-05] these have an HTTP status of their own", () => {
     expect(exceptions(({ http }) => http, httpStatusByCategory)).toEqual({
-      "401": ["T5_AUTHN_FAILED"],
+      "401": ["T0_WEBHOOK_REFUSED", "T5_AUTHN_FAILED"],
       "404": unknown,
       "405": ["T0_HTTP_METHOD_NOT_ALLOWED"],
       "408": ["T0_HTTP_REQUEST_TIMEOUT"],
       "409": [
+        "T0_A2A_NOT_CANCELABLE",
+        "T0_A2A_TASK_ENDED",
         "T0_AGENT_TAKEN",
         "T0_GUARD_HANDED_OVER",
         "T0_HTTP_KEY_IN_FLIGHT",
         "T0_LEDGER_CONFLICT",
+        "T0_QUESTION_OVER",
         "T4_CALL_UNDONE",
         "T4_FORK_INVALID",
         "T4_INPUT_NOT_TAKEN",
@@ -160,7 +167,7 @@ describe("the rows of a category are alike, but for those that are named here", 
         "T7_SCHEDULE_BACKFILL",
         "T7_SCHEDULE_OVERLAP",
       ],
-      "410": ["T4_WAIT_TOKEN_OVER"],
+      "410": ["T0_AGUI_RESUME_EXPIRED", "T4_WAIT_TOKEN_OVER"],
       "413": ["T0_VALIDATION_PAYLOAD_TOO_LARGE"],
       "415": ["T0_HTTP_CONTENT_ENCODING", "T0_HTTP_MEDIA_TYPE"],
       "422": ["T4_EVENT_ID_REUSED", "T4_EVENT_INVALID", "T4_IDEMPOTENCY_PAYLOAD_MISMATCH", "T5_EDIT_WITHOUT_EFFECT"],
@@ -193,6 +200,13 @@ describe("the rows of a category are alike, but for those that are named here", 
 
   it("[ERR-05] these have a JSON-RPC code of their own", () => {
     expect(exceptions(({ rpc }) => rpc, rpcCodeByCategory)).toEqual({
+      "-32001": ["T0_A2A_PUSH_UNKNOWN"],
+      "-32002": ["T0_A2A_NOT_CANCELABLE"],
+      "-32003": ["T0_A2A_PUSH_OFF"],
+      "-32004": ["T0_A2A_FILTER_REFUSED", "T0_A2A_TASK_ENDED"],
+      "-32005": ["T0_A2A_OUTPUT_MODES", "T0_A2A_PART_REFUSED"],
+      "-32009": ["T0_A2A_VERSION"],
+      "-32601": ["T0_A2A_METHOD_UNKNOWN"],
       "-32700": ["T0_RPC_PARSE_FAILED"],
       "-32600": ["T0_RPC_REQUEST_INVALID"],
     });

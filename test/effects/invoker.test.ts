@@ -182,7 +182,8 @@ function answerOf(seen: string | null, { here = false, idempotent = false, resul
   const handles = new Map(here ? [["s1/act_1/1/1", { key: "key 1", charged: null }]] : []);
   const steps = new Map([["other", { action_id: "act_1", attempt: made }]]);
   const plan = { steps: [{ step_id: "other" }] };
-  const run = { log: { record: { keys, actions, steps, plan, regenerated_from: null } }, handles };
+  const settings = { registry: { findOperator: () => operator } };
+  const run = { log: { record: { keys, actions, steps, plan, regenerated_from: null } }, handles, settings };
   const prepared = { operator, payload: {}, hash: digest({}) } as never;
   return answerKey(run as never, { prepared, attempt: 2, key: "key 1" });
 }

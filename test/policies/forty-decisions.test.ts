@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { PolicyDecision, PolicyQuestion } from "../../src/contract/policy.ts";
 import { evaluatePolicies, type Policies } from "../../src/index.ts";
 import { assemblePolicies } from "../../src/kernel/policies.ts";
+import { runs } from "../properties/property-runs.ts";
 import { type Case, fortyCases, questionOf } from "./forty-cases.ts";
 import { asData, inCedar, inCode, inPlainCedar } from "./one-policy.ts";
 
@@ -58,6 +59,6 @@ it("any call is decided alike in each language", () => {
       const [first, ...others] = languages.map((language) => decisionOf(language, questionOf(asked)));
       for (const other of others) expect(other).toEqual(first);
     }),
-    { numRuns: 300, seed: 35 },
+    { numRuns: runs(300) },
   );
 });

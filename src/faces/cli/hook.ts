@@ -1,5 +1,5 @@
 /**
- * `hook`: the command for Claude Code's hook PreToolUse: has the use of a tool judged under policies, budgets and gates.
+ * `hook`: the command for Claude Code's hook PreToolUse: judges the use of a tool under policies, budgets and gates.
  *
  * 1.  It reads one JSON document from stdin and writes the answer to stdout. What the kernel does not permit is denied,
  *     with the words for the model; a use that waits for a person names the address at which that person decides.

@@ -2,7 +2,7 @@
  * The judgement of a tool that Claude Code is about to use. Claude runs the tool by itself, so a permit is taken.
  *
  * 1.  The same call in the same conversation is the same request until its permit is taken, since Claude names each use
- *     anew: a call that waits is made again later, and then finds its decision. A rejection stands for the conversation.
+ *     anew: a call that waits is made again later, and then finds its decision. A rejection stands for all of it.
  * 2.  Whoever asks twice about one use, such as a hook and then a permission prompt, receives the same answer.
  */
 import { digest } from "../../../contract/digest.ts";
