@@ -50,6 +50,13 @@ it("denies a use that waits, names the address, and allows it once when it is as
   expect(next.permissionDecisionReason).not.toContain(workflowId);
 });
 
+it("gives the tool its input to the character, also where that cannot be seen", async () => {
+  using folder = makeTempFolder();
+  const tool_input = { file_path: "a\u202eb\u200b\u0007é" };
+  const read = use("toolu_1", { tool_name: "Read", tool_input });
+  expect(await hook(folder.path, read, "--reads", "Read")).toMatchObject({ updatedInput: tool_input });
+});
+
 it("asks nobody about a tool that only reads", async () => {
   using folder = makeTempFolder();
   const read = use("toolu_1", { tool_name: "Read", tool_input: { file_path: "a" } });

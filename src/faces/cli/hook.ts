@@ -10,6 +10,7 @@ import { z } from "zod";
 import { messageOf } from "../../contract/kernel-error.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, collect, readLimit, type Session } from "./options.ts";
+import { toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -69,7 +70,7 @@ async function judge(session: Session<HookOptions>): Promise<void> {
     },
     opening,
   );
-  terminal.write(`${JSON.stringify(answer)}\n`);
+  terminal.print(toJsonText(answer));
 }
 
 /** Reads the input. @throws UsageError for what is no input of the hook. */
