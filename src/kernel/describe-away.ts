@@ -14,7 +14,6 @@ import type { AwayAtGate, StandIn } from "../contract/stand-in.ts";
 import type { Runtime } from "../engine/actors/runtime.ts";
 import type { TenantRegistry } from "../engine/log/tenant-registry.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { mayHave } from "../tiers/t5-ego/find-stand-ins.ts";
 import { whyNotHandedOver } from "../tiers/t5-ego/seat-voter.ts";
 
 export interface AwayParts {
@@ -34,7 +33,7 @@ const nobody: readonly AwayAtGate[] = Object.freeze([]);
 /** Returns a function that finds who is away now at gates of a tenant. */
 export async function awayFinder(parts: AwayParts, tenantId: string | number): Promise<FindAway> {
   const { store, standIns, runtime, same } = parts;
-  if (!(await mayHave(standIns, tenantId))) return () => nobody;
+  if (!(await standIns.mayHave(tenantId))) return () => nobody;
   const now = runtime.clock.now();
   const orders = await store.standIns(tenantId, { now, begunBy: now, limit: mostRead });
   const at = { now: instantText(now) };

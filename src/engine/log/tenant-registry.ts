@@ -7,6 +7,7 @@
  *     of a store that does not tell of others, once it is older than `limits.tailPollMs` and it is needed.
  * 2.  No order that has ended is used because this is behind: each use is read from the store, and checked by it.
  */
+import { follow } from "../../contract/maybe-promise.ts";
 import { readAnew, singleFlight } from "../../contract/single-flight.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { Runtime } from "../actors/runtime.ts";
@@ -35,14 +36,10 @@ export class TenantRegistry {
     });
   }
 
-  /** Returns whether what is known is new enough to be used without another look. */
-  get isFresh(): boolean {
-    return this.#now() - this.#readAt < this.#maxAgeMs;
-  }
-
-  /** Returns whether a tenant may have such orders. */
-  mayHave(tenantId: Id): boolean {
-    return this.#tenants.has(tenantId);
+  /** Returns whether a tenant may have such orders, after another look if what is known is too old. */
+  mayHave(tenantId: Id): boolean | Promise<boolean> {
+    const isFresh = this.#now() - this.#readAt < this.#maxAgeMs;
+    return follow(isFresh ? undefined : this.look(), () => this.#tenants.has(tenantId));
   }
 
   /** Reads the tenants again, or waits for a reading that is under way. */

@@ -9,13 +9,14 @@ import { type Charge, fieldBeyond, noCharge } from "../../contract/budget.ts";
 import { KernelErrorException } from "../../contract/error.ts";
 import { askedDigest, ceilingOf, type Grant, meets } from "../../contract/grant.ts";
 import { chargeOfUse, grantCounter } from "../../contract/grant-use.ts";
+import { follow } from "../../contract/maybe-promise.ts";
 import type { GrantFound, GrantQuestion } from "../../contract/messages/t5.ts";
+import type { TenantRegistry } from "../../engine/log/tenant-registry.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
-import type { KnownTenants } from "./find-stand-ins.ts";
 import { seatVoter } from "./seat-voter.ts";
 
 export interface Grants {
-  readonly known: KnownTenants;
+  readonly known: Pick<TenantRegistry, "mayHave">;
   readonly store: Pick<LedgerStore, "grantsFor" | "charges">;
   readonly same: Same;
 }
@@ -23,11 +24,8 @@ export interface Grants {
 const none: GrantFound = Object.freeze({ grant: null });
 
 /** Returns the oldest grant that covers the call of a gate, with what was used of it. */
-export function findGrant(question: GrantQuestion, grants: Grants): GrantFound | Promise<GrantFound> {
-  const { known } = grants;
-  const find = () => (known.mayHave(question.gate.tenant_id) ? readGrants(question, grants) : none);
-  return known.isFresh ? find() : known.look().then(find);
-}
+export const findGrant = (question: GrantQuestion, grants: Grants): GrantFound | Promise<GrantFound> =>
+  follow(grants.known.mayHave(question.gate.tenant_id), (may) => (may ? readGrants(question, grants) : none));
 
 async function readGrants(question: GrantQuestion, { store, same }: Grants): Promise<GrantFound> {
   const { gate } = question;

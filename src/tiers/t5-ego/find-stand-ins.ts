@@ -7,25 +7,16 @@
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { follow } from "../../contract/maybe-promise.ts";
 import type { StandIn } from "../../contract/stand-in.ts";
+import type { TenantRegistry } from "../../engine/log/tenant-registry.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 
-/** The tenants that have orders of a kind, as far as this process knows. */
-export interface KnownTenants {
-  readonly isFresh: boolean;
-  readonly look: () => Promise<void>;
-  readonly mayHave: (tenantId: string | number) => boolean;
-}
-
 export interface StandIns {
-  readonly known: KnownTenants;
+  /** The tenants that have stand-ins, as far as this process knows. */
+  readonly known: Pick<TenantRegistry, "mayHave">;
   readonly store: Pick<LedgerStore, "standInsFor">;
 }
 
 const none: readonly StandIn[] = Object.freeze([]);
-
-/** Returns whether a tenant may have orders of a kind. */
-export const mayHave = (known: KnownTenants, tenantId: string | number): boolean | Promise<boolean> =>
-  follow(known.isFresh ? undefined : known.look(), () => known.mayHave(tenantId));
 
 /** Returns the orders by which a person stands in for others at an instant (ISO 8601), oldest first. */
 export const findStandIns = (
@@ -33,4 +24,4 @@ export const findStandIns = (
   { principal, now }: { readonly principal: PrincipalRef; readonly now: string },
   { known, store }: StandIns,
 ): readonly StandIn[] | Promise<readonly StandIn[]> =>
-  follow(mayHave(known, tenantId), (may) => (may ? store.standInsFor(tenantId, principal, Date.parse(now)) : none));
+  follow(known.mayHave(tenantId), (may) => (may ? store.standInsFor(tenantId, principal, Date.parse(now)) : none));
