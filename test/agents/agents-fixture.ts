@@ -2,10 +2,13 @@
  * A kernel with the packages of agents, and rules by which a tool runs without a person.
  * Owns: the kernel, on a file if one is named, and a tool whose calls are counted. Never: asserts anything.
  */
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import { type AgentOptions, type AgentsOptions, createAgents } from "../../src/faces/agents/create-agents.ts";
 import { definePolicySet } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, createVirtualClock, type TestKernelOptions, testCaller } from "../../src/testing/index.ts";
+import { makeTempFolder } from "../fixtures.ts";
 
 export interface DeskOptions extends Omit<TestKernelOptions, "capabilities"> {
   /** The file of the ledger; in memory if it is absent. */
@@ -84,3 +87,10 @@ export const denying = (tool: string) =>
       },
     ],
   });
+
+/** Returns the path of a ledger in a folder of its own, which is removed after the test. */
+export function ledgerPath(): string {
+  const made = makeTempFolder();
+  onTestFinished(() => made[Symbol.dispose]());
+  return join(made.path, "agents.db");
+}

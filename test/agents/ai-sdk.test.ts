@@ -1,11 +1,9 @@
 /** The AI SDK's own `generateText`, `streamText` and `ToolLoopAgent` over tools that a kernel judges and runs. */
-import { join } from "node:path";
 import { generateText, isStepCount, type ModelMessage, streamText, ToolLoopAgent, tool } from "ai";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { countersigned } from "../../src/faces/agents/ai-sdk/index.ts";
-import { makeTempFolder } from "../fixtures.ts";
-import { allowing, decideElsewhere, denying, openDesk } from "./agents-fixture.ts";
+import { allowing, decideElsewhere, denying, ledgerPath, openDesk } from "./agents-fixture.ts";
 import { type Answer, scriptedModel } from "./mock-model.ts";
 
 const stopWhen = isStepCount(5);
@@ -26,12 +24,6 @@ function shop() {
     lookup: tool({ inputSchema: z.object({ order: z.string() }), execute: async ({ order }) => `${order}: paid` }),
   };
   return { refunds, tools };
-}
-
-function ledgerPath(): string {
-  const made = makeTempFolder();
-  onTestFinished(() => made[Symbol.dispose]());
-  return join(made.path, "agents.db");
 }
 
 /** Runs the agent to its gate in a kernel that is then stopped, and returns what the app stored. */

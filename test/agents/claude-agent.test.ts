@@ -1,21 +1,14 @@
 /** The real Claude Code under the Claude Agent SDK, with its API on this machine and tools that a kernel judges. */
-import { join } from "node:path";
 import { createSdkMcpServer, query, type SDKResultMessage, tool } from "@anthropic-ai/claude-agent-sdk";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { countersigned } from "../../src/faces/agents/claude-agent/index.ts";
 import { makeTempFolder } from "../fixtures.ts";
-import { allowing, decideElsewhere, denying, openDesk } from "./agents-fixture.ts";
+import { allowing, decideElsewhere, denying, ledgerPath, openDesk } from "./agents-fixture.ts";
 import { serveClaude, type Use } from "./mock-claude.ts";
 
 const refundTool = "mcp__shop__refund";
 const use = (id: string): Use => [id, refundTool, { order: "A7", cents: 900 }];
-
-function ledgerPath(): string {
-  const made = makeTempFolder();
-  onTestFinished(() => made[Symbol.dispose]());
-  return join(made.path, "agents.db");
-}
 
 type Desk = Awaited<ReturnType<typeof openDesk>>;
 

@@ -1,13 +1,11 @@
 /** LangChain's own agent on LangGraph under the middleware, with checkpoints that outlive the process as bytes. */
-import { join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { AIMessage, createAgent, fakeModel, HumanMessage, ToolMessage, type ToolRuntime, tool } from "langchain";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { countersigned } from "../../src/faces/agents/langgraph/index.ts";
-import { makeTempFolder } from "../fixtures.ts";
-import { allowing, decideElsewhere, denying, openDesk } from "./agents-fixture.ts";
+import { allowing, decideElsewhere, denying, ledgerPath, openDesk } from "./agents-fixture.ts";
 
 const config = { configurable: { thread_id: "chat-1" } };
 const asking = { messages: [new HumanMessage("Refund order A7.")] };
@@ -68,12 +66,6 @@ async function goOn(path: string, stored: Uint8Array) {
   const { agent, refunds, heard } = openAgent(desk, [], saver);
   const result = await agent.invoke(new Command({ resume: true }), config);
   return { refunds, heard: heard(0), result, verified: (await desk.kernel.verify()).ok };
-}
-
-function ledgerPath(): string {
-  const made = makeTempFolder();
-  onTestFinished(() => made[Symbol.dispose]());
-  return join(made.path, "agents.db");
 }
 
 it("interrupts at a gate, and after restarts of both sides calls the tool once with the approved payload", async () => {

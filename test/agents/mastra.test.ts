@@ -1,14 +1,12 @@
 /** Mastra's own agent over tools that a kernel judges and runs, resumed from the snapshots of its storage. */
-import { join } from "node:path";
 import { Agent } from "@mastra/core/agent";
 import { Mastra } from "@mastra/core/mastra";
 import { InMemoryStore } from "@mastra/core/storage";
 import { createTool } from "@mastra/core/tools";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { countersigned } from "../../src/faces/agents/mastra/index.ts";
-import { makeTempFolder } from "../fixtures.ts";
-import { allowing, decideElsewhere, denying, openDesk } from "./agents-fixture.ts";
+import { allowing, decideElsewhere, denying, ledgerPath, openDesk } from "./agents-fixture.ts";
 import { type Answer, scriptedModel } from "./mock-model.ts";
 
 const inThread = { memory: { thread: "chat-1", resource: "eve" } };
@@ -43,12 +41,6 @@ function openAgent(desk: Pick<Desk, "support">, answers: readonly Answer[], stor
   const support = new Agent({ id: "support", name: "support", instructions: "Help.", model: model as never, tools });
   const agent = new Mastra({ agents: { support }, storage, logger: false }).getAgent("support");
   return { agent, refunds, prompts };
-}
-
-function ledgerPath(): string {
-  const made = makeTempFolder();
-  onTestFinished(() => made[Symbol.dispose]());
-  return join(made.path, "agents.db");
 }
 
 /** Runs an agent to its gate in a kernel that is then stopped; the storage stands for the app's database. */

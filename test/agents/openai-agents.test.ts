@@ -1,5 +1,4 @@
 /** The OpenAI Agents SDK's runner over tools that a kernel judges and runs, with states that outlive the process. */
-import { join } from "node:path";
 import {
   Agent,
   hostedMcpTool,
@@ -11,11 +10,10 @@ import {
   tool,
   Usage,
 } from "@openai/agents";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { guardTools, resume } from "../../src/faces/agents/openai-agents/index.ts";
-import { makeTempFolder } from "../fixtures.ts";
-import { allowing, decideElsewhere, denying, openDesk } from "./agents-fixture.ts";
+import { allowing, decideElsewhere, denying, ledgerPath, openDesk } from "./agents-fixture.ts";
 
 type Call = readonly [id: string, tool: string, args: object];
 const refundCall: Call = ["call-1", "refund", { order: "A7", cents: 900 }];
@@ -57,12 +55,6 @@ function openAgent({ support }: Desk, calls: readonly Call[]) {
   const thread = support.thread("chat-1");
   const agent = guardTools(new Agent({ name: "support", instructions: "Help.", model, tools: [refund] }), thread);
   return { agent, thread, refunds, prompts, runner: new Runner({ tracingDisabled: true }) };
-}
-
-function ledgerPath(): string {
-  const made = makeTempFolder();
-  onTestFinished(() => made[Symbol.dispose]());
-  return join(made.path, "agents.db");
 }
 
 /** Runs the agent to its gate in a kernel that is then stopped, and returns the state that the app stored. */

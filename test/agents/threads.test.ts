@@ -1,13 +1,11 @@
 /** The shared part of the adapters, without a framework: what is judged, run once, taken once, and refused. */
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { digest } from "../../src/contract/digest.ts";
 import type { AgentCall } from "../../src/faces/agents/agent-call.ts";
 import { createAgents } from "../../src/faces/agents/create-agents.ts";
 import { createKernel, type Kernel, operatorError } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
-import { makeTempFolder } from "../fixtures.ts";
-import { allowing, boss, decideElsewhere, denying, openDesk } from "./agents-fixture.ts";
+import { allowing, boss, decideElsewhere, denying, ledgerPath, openDesk } from "./agents-fixture.ts";
 
 const refund = (more: Partial<AgentCall> = {}): AgentCall => ({
   call_id: "call-1",
@@ -27,12 +25,6 @@ function countedTool(answer: unknown = "done") {
       return answer;
     },
   };
-}
-
-function ledgerPath(): string {
-  const made = makeTempFolder();
-  onTestFinished(() => made[Symbol.dispose]());
-  return join(made.path, "agents.db");
 }
 
 it("asks a person about a tool that may write, and names the gate, its page and its digest", async () => {

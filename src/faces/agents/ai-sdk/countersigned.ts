@@ -10,11 +10,11 @@
 import { asSchema, type ModelMessage, type Tool, type ToolApprovalStatus, type ToolSet } from "ai";
 import { z } from "zod";
 import { objectWith } from "../../../contract/host-object.ts";
-import { toJson } from "../../../contract/json.ts";
 import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { AgentThread, RunCall } from "../agent-call.ts";
 import { agentError, describeError } from "../call-words.ts";
+import { readArguments } from "../read-arguments.ts";
 import { noteOutput } from "./note-output.ts";
 import { type Resumed, resumeMessages } from "./resume-messages.ts";
 
@@ -56,7 +56,7 @@ export function countersigned<TOOLS extends ToolSet>(thread: AgentThread, given:
       const tool = guarded.get(toolName);
       if (tool === undefined || !Object.hasOwn(tools ?? {}, toolName) || tools?.[toolName] !== tool)
         return { type: "denied", reason: describeError(agentError("T0_AGENT_UNGUARDED", unguarded(toolName))) };
-      const judged = await thread.ask({ call_id: toolCallId, tool: toolName, arguments: plain(input) });
+      const judged = await thread.ask({ call_id: toolCallId, tool: toolName, arguments: readArguments(input) });
       if (judged.status === "refused") return { type: "denied", reason: judged.words };
       if (judged.status === "waiting") return { type: "user-approval", reason: judged.words };
       // Nobody here can change what a client or a provider runs by itself.
@@ -81,7 +81,7 @@ function guardTool({ thread, name, tool, notes }: Guarding): Tool {
   const { execute } = tool;
   if (execute === undefined) return tool;
   const guarded = async (input: unknown, options: ExecuteOptions): Promise<unknown> => {
-    const call = { call_id: options.toolCallId, tool: name, arguments: plain(input) };
+    const call = { call_id: options.toolCallId, tool: name, arguments: readArguments(input) };
     const run = await thread.run(
       call,
       async (args, signal, isChanged) => {
@@ -107,15 +107,6 @@ function outputOf(run: RunCall): unknown {
   if (run.status === "made") return run.output;
   if (run.status !== "failed") throw new Error(run.words);
   throw new Error(run.note === null ? run.message : `${run.note}\n${run.message}`);
-}
-
-/** Returns the arguments as JSON: dates become texts. Those that are no JSON are null, which the kernel refuses. */
-function plain(input: unknown): unknown {
-  try {
-    return toJson(input ?? {});
-  } catch {
-    return null;
-  }
 }
 
 /** Reads changed arguments as the tool's schema does. @throws Error if they do not fit it. */

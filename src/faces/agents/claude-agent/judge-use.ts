@@ -6,9 +6,8 @@
  * 2.  Whoever asks twice about one use, such as a hook and then a permission prompt, receives the same answer.
  */
 import { digest } from "../../../contract/digest.ts";
-import type { Json } from "../../../contract/json.ts";
-import { toJson } from "../../../contract/json.ts";
 import type { AgentThread, JudgedCall } from "../agent-call.ts";
+import { readArguments } from "../read-arguments.ts";
 
 /** The use of a tool, as Claude Code names it. */
 export interface ToolUse {
@@ -27,7 +26,7 @@ export async function judgeUse(
   { id, tool, input }: ToolUse,
   { signal, uses = new Map() }: { readonly signal?: AbortSignal; readonly uses?: UsesSoFar } = {},
 ): Promise<JudgedCall> {
-  const args = plain(input);
+  const args = readArguments(input);
   const call = digest([tool, args]);
   for (let nth = uses.get(call) ?? 0; ; nth += 1) {
     const judged = await thread.take({ call_id: `${call}:${nth}`, tool, arguments: args }, id, signal);
@@ -35,14 +34,5 @@ export async function judgeUse(
       uses.set(call, nth);
       return judged;
     }
-  }
-}
-
-/** Returns the input as JSON; null, which the kernel refuses, if it is none. */
-function plain(input: unknown): Json {
-  try {
-    return toJson(input ?? {});
-  } catch {
-    return null;
   }
 }
