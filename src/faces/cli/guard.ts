@@ -24,9 +24,11 @@ import {
   collect,
   readJson,
   readLimit,
+  readName,
   readPort,
   requireKnownRole,
   type Session,
+  urlReader,
 } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import { UsageError } from "./report-error.ts";
@@ -58,7 +60,11 @@ export function addGuard(program: Command, terminal: Terminal): void {
   addAnswerGates(addCommonOptions(program.command("guard")))
     .description("stand before an MCP server: its tools are called under policies, budgets and gates")
     .argument("[command...]", "the server to start, after --; it speaks over its stdin and stdout")
-    .option("--upstream <url>", "the server's address, where it is reached over HTTP", readUrl)
+    .option(
+      "--upstream <url>",
+      "the server's address, where it is reached over HTTP",
+      urlReader("https://mcp.example/mcp"),
+    )
     .option(
       "--header <header>",
       "a header for that address, such as 'Authorization: Bearer …' (repeatable)",
@@ -79,16 +85,6 @@ export function addGuard(program: Command, terminal: Terminal): void {
     .action((command: readonly string[], options: GuardCommand) =>
       options.propose ? propose({ options, terminal }) : openGuard({ options, terminal }, command),
     );
-}
-
-function readUrl(value: string): string {
-  if (URL.canParse(value) && /^https?:/.test(value)) return value;
-  throw new InvalidArgumentError("It is an address such as https://mcp.example/mcp.");
-}
-
-function readName(value: string): string {
-  if (/^[A-Za-z0-9][\w-]{0,63}$/.test(value)) return value;
-  throw new InvalidArgumentError("It has letters, digits, - and _, at most 64.");
 }
 
 /** Returns the servers by name. @throws UsageError unless they are named in exactly one way. */

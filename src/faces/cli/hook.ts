@@ -5,11 +5,19 @@
  *     with the words for the model; a use that waits for a person names the address at which that person decides.
  * 2.  What cannot be read, and a failure of the command itself, ends with exit code 2, which blocks the use.
  */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { z } from "zod";
 import { messageOf } from "../../contract/kernel-error.ts";
 import { withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, collect, readLimit, type Session } from "./options.ts";
+import {
+  addCommonOptions,
+  type CommonOptions,
+  collect,
+  readLimit,
+  readName,
+  type Session,
+  urlReader,
+} from "./options.ts";
 import { toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
@@ -40,18 +48,8 @@ export function addHook(program: Command, terminal: Terminal): void {
     .option("--agent <name>", "the agent's name in policies, gates and the ledger", readName, "claude-code")
     .option("--reads <tool>", "a tool that only reads, and asks nobody (repeatable)", collect, [])
     .option("--wait <seconds>", "how long the use waits for a person before it is denied", readLimit, 0)
-    .option("--console-url <url>", "where people decide", readUrl, "http://127.0.0.1:8787")
+    .option("--console-url <url>", "where people decide", urlReader("https://gates.example"), "http://127.0.0.1:8787")
     .action((options: HookOptions) => judge({ options, terminal }));
-}
-
-function readName(value: string): string {
-  if (/^[A-Za-z0-9][\w-]{0,63}$/.test(value)) return value;
-  throw new InvalidArgumentError("It has letters, digits, - and _, at most 64.");
-}
-
-function readUrl(value: string): string {
-  if (URL.canParse(value) && /^https?:/.test(value)) return value;
-  throw new InvalidArgumentError("It is an address such as https://gates.example.");
 }
 
 async function judge(session: Session<HookOptions>): Promise<void> {

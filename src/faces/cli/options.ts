@@ -135,6 +135,20 @@ export function readId(value: string): string | number {
   return /^-?\d+$/.test(value) && Number.isSafeInteger(number) ? number : value;
 }
 
+/** Returns a reader of addresses whose refusal names an example. */
+export const urlReader =
+  (example: string) =>
+  (value: string): string => {
+    if (URL.canParse(value) && /^https?:/.test(value)) return value;
+    throw new InvalidArgumentError(`It is an address such as ${example}.`);
+  };
+
+/** Reads the name of a server or an agent. */
+export function readName(value: string): string {
+  if (/^[A-Za-z0-9][\w-]{0,63}$/.test(value)) return value;
+  throw new InvalidArgumentError("It has letters, digits, - and _, at most 64.");
+}
+
 export function readCount(value: string): number {
   if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError("It must be a whole number from 0.");
   return Number(value);
