@@ -6,6 +6,7 @@ import { isTerminal } from "../../contract/workflow.ts";
 import type { WorkflowState } from "../../index.ts";
 import { toMcpError } from "../../protocol/tell-error.ts";
 import { openGates, renderGate, toMcpGate } from "../../protocol/tell-gate.ts";
+import { tellOutcomes } from "../../protocol/tell-outcomes.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 
 export function toMcpWorkflow(state: WorkflowState): McpWorkflow {
@@ -15,13 +16,7 @@ export function toMcpWorkflow(state: WorkflowState): McpWorkflow {
     state: state.state,
     text: state.response.text,
     percent: state.progress.percent,
-    outcomes: state.outcomes.map(({ outcome_id, outcome_type, status, version, content }) => ({
-      outcome_id,
-      outcome_type,
-      status,
-      version,
-      content,
-    })),
+    outcomes: tellOutcomes(state),
     gates: openGates(state).map(toMcpGate),
     next: nextOf(state),
     ...(error !== null && { error: toMcpError(error) }),

@@ -11,9 +11,10 @@ import {
   type ScopedCaller,
 } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
+import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Caller, Kernel } from "../../index.ts";
+import { isPermitted } from "../../protocol/is-permitted.ts";
 import type { ResolvedMcpOptions } from "./mcp-options.ts";
 
 export interface McpContext {
@@ -48,12 +49,5 @@ export async function requireGranted(context: McpContext, scope: CommandScope): 
 }
 
 /** Returns whether the caller has the scope, by credential and role. */
-export async function isGranted(context: McpContext, scope: CommandScope): Promise<boolean> {
-  try {
-    await requireGranted(context, scope);
-    return true;
-  } catch (thrown) {
-    if (thrown instanceof KernelErrorException) return false;
-    throw thrown;
-  }
-}
+export const isGranted = (context: McpContext, scope: CommandScope): Promise<boolean> =>
+  isPermitted(() => requireGranted(context, scope));

@@ -13,10 +13,11 @@ import {
 } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { isOpenGate } from "../../contract/gate.ts";
-import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
+import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Caller, Gate, Kernel, WorkflowState } from "../../index.ts";
 import { decisionOf, type GateAnswer, type GateDecision } from "../../protocol/gate-answer.ts";
+import { isPermitted } from "../../protocol/is-permitted.ts";
 import { payloadAsked, questionKey } from "../../protocol/name-question.ts";
 import { openGates } from "../../protocol/tell-gate.ts";
 import { waitForRest } from "../../protocol/wait-for-rest.ts";
@@ -43,15 +44,8 @@ export async function requireGranted({ kernel, caller }: AgentContext, scope: Co
 }
 
 /** Returns whether the caller has the scope, by credential and role. */
-export async function isGranted(context: AgentContext, scope: CommandScope): Promise<boolean> {
-  try {
-    await requireGranted(context, scope);
-    return true;
-  } catch (thrown) {
-    if (thrown instanceof KernelErrorException) return false;
-    throw thrown;
-  }
-}
+export const isGranted = (context: AgentContext, scope: CommandScope): Promise<boolean> =>
+  isPermitted(() => requireGranted(context, scope));
 
 /** Returns the workflow as the caller reads it. @throws T5_AUTHZ_FORBIDDEN, T4_WORKFLOW_NOT_FOUND. */
 export const readWorkflow = async (context: AgentContext, workflowId: string): Promise<WorkflowState> =>

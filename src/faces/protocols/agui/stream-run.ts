@@ -11,6 +11,7 @@ import type { LedgerEvent } from "../../../contract/event.ts";
 import { factsOf } from "../../../contract/events.ts";
 import { isSettled, isTerminal } from "../../../contract/workflow.ts";
 import type { WorkflowState } from "../../../index.ts";
+import { tellOutcomes } from "../../../protocol/tell-outcomes.ts";
 import { errorOf } from "../../http/answer.ts";
 import { answerableGates, readWorkflow } from "../agent-context.ts";
 import type { RunInput } from "./agui-messages.ts";
@@ -78,13 +79,7 @@ const viewOf = (state: WorkflowState): Readonly<Record<string, unknown>> => ({
   state: state.state,
   percent: state.progress.percent,
   steps: state.steps.map(({ step_id, name, state: now }) => ({ step_id, name, state: now })),
-  outcomes: state.outcomes.map(({ outcome_id, outcome_type, status, version, content }) => ({
-    outcome_id,
-    outcome_type,
-    status,
-    version,
-    content,
-  })),
+  outcomes: tellOutcomes(state),
 });
 
 /** Returns the operations of a JSON Patch that make the second view of the first. */
