@@ -26,7 +26,7 @@ import {
 import { ConsoleUrl, linkTo } from "../../protocol/console-link.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { deciderAddresses, MailAddress, Recipients } from "./find-recipients.ts";
-import { type Letter, Sending, sendMail, toMarkup } from "./send-mail.ts";
+import { type Letter, Sending, sendMail, toMarkup, toPage } from "./send-mail.ts";
 
 const Options = z.strictObject({
   ...Recipients.pick({ roles: true, people: true }).shape,
@@ -217,13 +217,5 @@ function toHtml(subject: string, items: readonly Item[], end: string): string {
     ({ title, more, url }) =>
       `<li><a href="${toMarkup(url)}">${toMarkup(title)}</a><br>${more.map(toMarkup).join("<br>")}</li>`,
   );
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${toMarkup(subject)}</title></head><body>
-<h1>${toMarkup(subject)}</h1>
-<ol>
-${rows.join("\n")}
-</ol>
-<p>${end}</p>
-</body></html>
-`;
+  return toPage(subject, `<ol>\n${rows.join("\n")}\n</ol>\n<p>${end}</p>`);
 }

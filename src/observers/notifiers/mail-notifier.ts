@@ -19,7 +19,7 @@ import { type DescribedNotice, describeCut, describeNotice } from "./describe-no
 import { describeWait } from "./describe-wait.ts";
 import { findRecipients, findReminded, MailAddress, Recipients } from "./find-recipients.ts";
 import { notifierOptions } from "./notifier-options.ts";
-import { type Letter, Sending, sendMail, toMarkup } from "./send-mail.ts";
+import { type Letter, Sending, sendMail, toMarkup, toPage } from "./send-mail.ts";
 
 const Options = z.strictObject({
   ...notifierOptions("mail").shape,
@@ -114,13 +114,6 @@ function toHtml({ subject, facts, parts, cut }: DescribedNotice, { words, more, 
   const shown = parts.map(([name, text]) => `<h2>${name}</h2>\n<pre>${toMarkup(text)}</pre>\n`);
   const notWhole = describeCut(cut);
   const cutLine = notWhole === null ? "" : `<p>${toMarkup(notWhole)}</p>\n`;
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${toMarkup(subject)}</title></head><body>
-<h1>${toMarkup(subject)}</h1>
-<table>
-${rows.join("\n")}
-</table>
-${shown.join("")}${cutLine}<p><a href="${toMarkup(url)}">${words}</a>${more}</p>
-</body></html>
-`;
+  const table = `<table>\n${rows.join("\n")}\n</table>\n`;
+  return toPage(subject, `${table}${shown.join("")}${cutLine}<p><a href="${toMarkup(url)}">${words}</a>${more}</p>`);
 }

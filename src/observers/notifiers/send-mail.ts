@@ -85,3 +85,11 @@ const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">"
 
 /** Returns text as HTML that shows just this text. */
 export const toMarkup = (text: string): string => text.replace(/[&<>"']/g, (mark) => marks[mark] as string);
+
+/** Returns a page of HTML without scripts or styles: its title as the heading, and a body that is markup already. */
+export const toPage = (title: string, body: string): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${toMarkup(title)}</title></head><body>
+<h1>${toMarkup(title)}</h1>
+${body}
+</body></html>
+`;
