@@ -1,4 +1,5 @@
 /** `countersign hook`: what Claude Code is answered before it uses a tool, and who decides. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
@@ -61,6 +62,17 @@ it("asks nobody about a tool that only reads", async () => {
   using folder = makeTempFolder();
   const read = use("toolu_1", { tool_name: "Read", tool_input: { file_path: "a" } });
   expect(await hook(folder.path, read, "--reads", "Read")).toMatchObject({ code: 0, permissionDecision: "allow" });
+});
+
+it.each([
+  ["its ledger is none", [], "T0_LEDGER_NOT_A_DATABASE"],
+  ["its rules are not there", ["--policies", "nowhere.yaml"], "T0_AGENT_UNJUDGED"],
+] as const)("denies the use, with a code, where %s", async (_case, args, code) => {
+  using folder = makeTempFolder();
+  if (args.length === 0) writeFileSync(join(folder.path, "hook.db"), "no ledger, but a text of some length".repeat(40));
+  const denied = await hook(folder.path, use("toolu_1"), ...args);
+  expect(denied).toMatchObject({ code: 0, permissionDecision: "deny" });
+  expect(denied.permissionDecisionReason).toContain(code);
 });
 
 it.each([

@@ -228,8 +228,8 @@ const refusedBy = (error: KernelError): RefusedCall => ({
   words: describeError(error),
 });
 
-/** Refuses where the kernel gave no answer. */
-async function orRefused<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | RefusedCall> {
+/** Refuses where the kernel gave no answer. Rejects only with the reason of `signal`. */
+export async function orRefused<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | RefusedCall> {
   try {
     signal.throwIfAborted();
     return await work();

@@ -3,12 +3,14 @@
  *
  * 1.  It reads one JSON document from stdin and writes the answer to stdout. What the kernel does not permit is denied,
  *     with the words for the model; a use that waits for a person names the address at which that person decides.
- * 2.  What cannot be read, and a failure of the command itself, ends with exit code 2, which blocks the use.
+ * 2.  A kernel that cannot be opened, or gives no answer, denies with its code. Input that cannot be read ends with
+ *     exit code 2, which blocks the use.
  */
 import type { Command } from "commander";
 import { z } from "zod";
 import { messageOf } from "../../contract/kernel-error.ts";
-import { withKernel } from "./open-kernel.ts";
+import type { JudgedCall } from "../agents/agent-call.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
 import {
   addCommonOptions,
   type CommonOptions,
@@ -55,20 +57,20 @@ export function addHook(program: Command, terminal: Terminal): void {
 async function judge(session: Session<HookOptions>): Promise<void> {
   const { options, terminal } = session;
   const { session_id, tool_name: tool, tool_input: input, tool_use_id: id } = await readInput();
+  const { orRefused } = await import("../agents/agent-thread.ts");
   const { createAgents } = await import("../agents/create-agents.ts");
   const { judgeUse } = await import("../agents/claude-agent/judge-use.ts");
   const { describeHook } = await import("../agents/claude-agent/hook-answer.ts");
   const agents = createAgents({ consoleUrl: options.consoleUrl, waitMs: options.wait * 1000 });
   const opening = { create: true, packages: agents.capabilities };
-  const answer = await withKernel(
-    session,
-    async ({ kernel, caller }) => {
-      const agent = agents.open(kernel, { agent: options.agent, caller, reads: options.reads });
-      return describeHook(await judgeUse(agent.thread(session_id), { id, tool, input }, { signal: terminal.signal }));
-    },
-    opening,
-  );
-  terminal.print(toJsonText(answer));
+  const { signal } = terminal;
+  const work = async ({ kernel, caller }: CommandContext): Promise<JudgedCall> => {
+    const agent = agents.open(kernel, { agent: options.agent, caller, reads: options.reads });
+    return judgeUse(agent.thread(session_id), { id, tool, input }, { signal });
+  };
+  // Claude Code goes on after any other exit code than 2, so that what fails here is a denial as well.
+  const judged = await orRefused(signal, () => withKernel(session, work, opening));
+  terminal.print(toJsonText(describeHook(judged)));
 }
 
 /** Reads the input. @throws UsageError for what is no input of the hook. */
