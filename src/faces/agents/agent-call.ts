@@ -11,7 +11,7 @@ export interface AgentCall {
   readonly call_id: string;
   /** The tool's name, as the model calls it. */
   readonly tool: string;
-  /** The arguments of the call, as JSON. */
+  /** The arguments of the call: what JSON can hold, and dates. */
   readonly arguments: unknown;
 }
 

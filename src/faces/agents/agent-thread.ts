@@ -9,6 +9,8 @@ import { digest } from "../../contract/digest.ts";
 import { isOpenGate } from "../../contract/gate.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import { type KernelError, KernelErrorException, messageOf, raise } from "../../contract/kernel-error.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { Caller, Clock, Gate, Kernel, WorkflowState } from "../../index.ts";
 import { linkTo } from "../../protocol/console-link.ts";
@@ -36,6 +38,7 @@ import {
 } from "./call-package.ts";
 import { agentError, describeApproval, describeChange, describeError, describeRefusal } from "./call-words.ts";
 import type { LiveTools } from "./live-tools.ts";
+import { readArguments } from "./read-arguments.ts";
 
 export interface ThreadParts {
   readonly kernel: Kernel;
@@ -53,6 +56,7 @@ export interface ThreadParts {
 const judgingMs = 30_000;
 
 const never = new AbortController().signal;
+const source = moduleRef(0, "agents", "agent_thread");
 
 export class KernelThread implements AgentThread {
   readonly #parts: ThreadParts;
@@ -81,9 +85,11 @@ export class KernelThread implements AgentThread {
     });
   }
 
+  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for arguments that are no JSON, and as `submit`. */
   async #judge({ call_id, tool, arguments: args }: AgentCall, signal: AbortSignal): Promise<JudgedCall> {
     const { kernel, caller, agent, thread, clock, waitMs } = this.#parts;
-    const asked = AgentPayload.parse({ agent, tool, arguments: args });
+    const given = { agent, tool, arguments: readArguments(args) };
+    const asked = readStrictly(AgentPayload, given, { what: "the tool call", source });
     const { workflow_id } = await kernel.submit(
       {
         ...caller,

@@ -14,7 +14,6 @@ import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { AgentThread, RunCall } from "../agent-call.ts";
 import { agentError, describeError } from "../call-words.ts";
-import { readArguments } from "../read-arguments.ts";
 import { noteOutput } from "./note-output.ts";
 import { type Resumed, resumeMessages } from "./resume-messages.ts";
 
@@ -56,7 +55,7 @@ export function countersigned<TOOLS extends ToolSet>(thread: AgentThread, given:
       const tool = guarded.get(toolName);
       if (tool === undefined || !Object.hasOwn(tools ?? {}, toolName) || tools?.[toolName] !== tool)
         return { type: "denied", reason: describeError(agentError("T0_AGENT_UNGUARDED", unguarded(toolName))) };
-      const judged = await thread.ask({ call_id: toolCallId, tool: toolName, arguments: readArguments(input) });
+      const judged = await thread.ask({ call_id: toolCallId, tool: toolName, arguments: input });
       if (judged.status === "refused") return { type: "denied", reason: judged.words };
       if (judged.status === "waiting") return { type: "user-approval", reason: judged.words };
       // Nobody here can change what a client or a provider runs by itself.
@@ -81,7 +80,7 @@ function guardTool({ thread, name, tool, notes }: Guarding): Tool {
   const { execute } = tool;
   if (execute === undefined) return tool;
   const guarded = async (input: unknown, options: ExecuteOptions): Promise<unknown> => {
-    const call = { call_id: options.toolCallId, tool: name, arguments: readArguments(input) };
+    const call = { call_id: options.toolCallId, tool: name, arguments: input };
     const run = await thread.run(
       call,
       async (args, signal, isChanged) => {

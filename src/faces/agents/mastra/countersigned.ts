@@ -9,7 +9,7 @@
 import { createTool, type ToolExecutionContext } from "@mastra/core/tools";
 import { z } from "zod";
 import { objectWith } from "../../../contract/host-object.ts";
-import { isPlainObject, type JsonObject, toJson } from "../../../contract/json.ts";
+import { isPlainObject, type JsonObject } from "../../../contract/json.ts";
 import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { AgentCall, RunCall, WaitingCall } from "../agent-call.ts";
@@ -62,7 +62,7 @@ function guardTool(agent: Agent, name: string, tool: MastraTool): object {
     suspendSchema: undefined,
     resumeSchema: undefined,
     async execute(input: unknown, context: Context): Promise<unknown> {
-      const call = { call_id: context.agent?.toolCallId as string, tool: name, arguments: toJson(input ?? {}) };
+      const call = { call_id: context.agent?.toolCallId as string, tool: name, arguments: input };
       const run = await runTool(agent, { call, context, execute: execute.bind(tool) });
       if (run.status !== "waiting") return outputOf(run);
       const suspend = context.agent?.suspend;
