@@ -16,19 +16,19 @@ interface Body {
   readonly messages?: readonly { readonly content: unknown }[];
 }
 
-/** Starts the API: the model asks for these uses first, one an answer, and then says that it is done. */
-export async function serveClaude(uses: readonly Use[]) {
+/** Starts the API: the model asks for these uses first, one list an answer, and then says that it is done. */
+export async function serveClaude(answers: readonly (readonly Use[])[]) {
   const prompts: string[] = [];
   let asked = 0;
   const answer = (response: ServerResponse, { stream, tools = [], messages = [] }: Body): void => {
     // Requests without tools are Claude Code's own, such as one for a title.
-    const use = tools.length === 0 ? undefined : uses[asked];
+    const uses = (tools.length === 0 ? undefined : answers[asked]) ?? [];
     if (tools.length > 0) {
       asked += 1;
       prompts.push(JSON.stringify(messages));
     }
-    if (stream === true) writeStream(response, use);
-    else writeMessage(response, use);
+    if (stream === true) writeStream(response, uses);
+    else writeMessage(response, uses);
   };
   const server = createServer(async (request, response) => {
     if (request.method !== "POST" || !request.url?.startsWith("/v1/messages"))
@@ -51,35 +51,33 @@ export async function serveClaude(uses: readonly Use[]) {
 
 const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const message = { id: "msg_1", type: "message", role: "assistant", model: "claude-mock", stop_sequence: null, usage };
-const blockOf = (use: Use | undefined) =>
-  use === undefined
-    ? { type: "text", text: "It is done." }
-    : { type: "tool_use", id: use[0], name: use[1], input: use[2] };
+const blocksOf = (uses: readonly Use[]) =>
+  uses.length === 0
+    ? [{ type: "text", text: "It is done." }]
+    : uses.map(([id, name, input]) => ({ type: "tool_use", id, name, input }));
+const stopOf = (uses: readonly Use[]) => (uses.length === 0 ? "end_turn" : "tool_use");
 
-function writeMessage(response: ServerResponse, use: Use | undefined): void {
-  const stop_reason = use === undefined ? "end_turn" : "tool_use";
+function writeMessage(response: ServerResponse, uses: readonly Use[]): void {
   response.writeHead(200, { "content-type": "application/json" });
-  response.end(JSON.stringify({ ...message, content: [blockOf(use)], stop_reason }));
+  response.end(JSON.stringify({ ...message, content: blocksOf(uses), stop_reason: stopOf(uses) }));
 }
 
-function writeStream(response: ServerResponse, use: Use | undefined): void {
+function writeStream(response: ServerResponse, uses: readonly Use[]): void {
   const send = (type: string, data: object): void =>
     void response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
   response.writeHead(200, { "content-type": "text/event-stream" });
   send("message_start", { message: { ...message, content: [], stop_reason: null } });
-  const block = blockOf(use);
-  const begun = use === undefined ? { ...block, text: "" } : { ...block, input: {} };
-  send("content_block_start", { index: 0, content_block: begun });
-  const delta =
-    use === undefined
-      ? { type: "text_delta", text: "It is done." }
-      : { type: "input_json_delta", partial_json: JSON.stringify(use[2]) };
-  send("content_block_delta", { index: 0, delta });
-  send("content_block_stop", { index: 0 });
-  send("message_delta", {
-    delta: { stop_reason: use === undefined ? "end_turn" : "tool_use", stop_sequence: null },
-    usage: { output_tokens: 1 },
-  });
+  for (const [index, block] of blocksOf(uses).entries()) {
+    const isText = "text" in block;
+    send("content_block_start", { index, content_block: { ...block, ...(isText ? { text: "" } : { input: {} }) } });
+    const delta = isText
+      ? { type: "text_delta", text: block.text }
+      : { type: "input_json_delta", partial_json: JSON.stringify(block.input) };
+    send("content_block_delta", { index, delta });
+    send("content_block_stop", { index });
+  }
+  const delta = { stop_reason: stopOf(uses), stop_sequence: null };
+  send("message_delta", { delta, usage: { output_tokens: 1 } });
   send("message_stop", {});
   response.end();
 }
