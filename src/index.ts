@@ -150,12 +150,15 @@ export {
   type UndoDraft,
 } from "./contract/plan.ts";
 export {
+  type NamedAnswer,
   PolicyDecision,
   PolicyMoment,
   type PolicyQuestion,
   type PolicyRule,
   PolicyStage,
   type PolicySubject,
+  type RuleAnswer,
+  type RuleReply,
   type RuleSet,
   type SubjectApproval,
 } from "./contract/policy.ts";

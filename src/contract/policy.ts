@@ -52,6 +52,22 @@ export type RuleAnswer = z.input<typeof RuleAnswer>;
 export const defaultRuleNames = ["default.external_send", "default.final_write", "default.credential_use"] as const;
 export type DefaultRuleName = (typeof defaultRuleNames)[number];
 
+/**
+ * The decision of one policy, from a rule that stands for several, such as policies in another language. It counts as
+ * the answer of a rule of that name.
+ */
+export const NamedAnswer = z.strictObject({
+  /** The name of the policy, which no rule of the kernel has. Decisions name it. */
+  policy: z.string().min(1).max(200),
+  /** The default rule that it replaces where it allows the call or asks a person; at stage `action` alone. */
+  lifts: z.enum(defaultRuleNames).optional(),
+  ...RuleAnswer.shape,
+});
+export type NamedAnswer = z.input<typeof NamedAnswer>;
+
+/** The reply of a rule: its answer, the answers of the policies that it stands for, or null where nothing matches. */
+export type RuleReply = RuleAnswer | readonly NamedAnswer[] | null;
+
 /** A default rule that matched, and the host's rule whose answer replaced it. */
 export const PolicyLift = z.object({ rule: z.string(), by: z.string() });
 export type PolicyLift = z.infer<typeof PolicyLift>;
@@ -173,6 +189,6 @@ export interface PolicyRule {
    * lifts no rule of a host and no check of authority. Such a rule is asked at stage `action` alone.
    */
   readonly lifts?: DefaultRuleName;
-  /** Its answer; null where it does not match. */
-  readonly evaluate: (question: PolicyQuestion) => RuleAnswer | null | Promise<RuleAnswer | null>;
+  /** Its answer, or those of the policies that it stands for; null where it does not match. */
+  readonly evaluate: (question: PolicyQuestion) => RuleReply | Promise<RuleReply>;
 }

@@ -18,6 +18,7 @@ import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/observer
 import { createLogger, createObserver } from "../../src/observers/telemetry/index.ts";
 import { defineAgent, llmOperator, replayModel } from "../../src/packages/operators/llm/index.ts";
 import { cedar, openBundle, signBundle } from "../../src/packages/policies/cedar/index.ts";
+import * as rego from "../../src/packages/policies/opa/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { expectCoded, expectRefused, openKernel } from "./fixture.ts";
 import { hostileValues } from "./hostile.ts";
@@ -52,6 +53,10 @@ const made = {
     cedar,
     openBundle: (options: never) => openBundle("", options),
     signBundle: (options: never) => signBundle({ policies: "x" }, options),
+    opa: rego.opa,
+    openRego: (options: never) => rego.openBundle("", options),
+    signRego: (options: never) => rego.signBundle({ wasm: new Uint8Array() }, options),
+    signRegoBundle: (bundle: never) => rego.signBundle(bundle, { key: "x" }),
     mcpOperators,
     serveMcpStdio,
     mailNotifier,

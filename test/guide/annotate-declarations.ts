@@ -142,6 +142,7 @@ const entries = [
   "src/observers/notifiers",
   "src/packages/operators/llm",
   "src/packages/policies/cedar",
+  "src/packages/policies/opa",
   "src/testing",
 ];
 const program = createProgram(

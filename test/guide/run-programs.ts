@@ -2,7 +2,7 @@
  * `node test/guide/run-programs.ts FOLDER`: runs the programs of a folder, one after another in this process, and
  * prints for each, as a line of JSON, what it printed and, where it threw, what.
  */
-import { mkdirSync, readdirSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
@@ -14,6 +14,9 @@ export interface ProgramRun {
   readonly error: string | null;
 }
 
+/** Files that programs read and that no block can show, since they are compiled. */
+const given = join(import.meta.dirname, "files");
+
 const [, , folder = ""] = process.argv;
 const print = console.log;
 
@@ -22,6 +25,7 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".mts"))) 
   console.log = (...values: readonly unknown[]) => void lines.push(...format(...values).split("\n"));
   const place = join(folder, `in-${name}`);
   mkdirSync(place, { recursive: true });
+  cpSync(given, place, { recursive: true });
   process.chdir(place);
   const error = await runOne(join(folder, name));
   print(JSON.stringify({ name, lines, error } satisfies ProgramRun));

@@ -29,6 +29,7 @@ const written: readonly (readonly [entry: string, names: readonly string[]])[] =
   ["src/ledger/postgres/index.d.ts", ["postgresLedger"]],
   ["src/hosts/restate/index.d.ts", ["restateHost"]],
   ["src/packages/policies/cedar/index.d.ts", ["cedar", "openBundle", "signBundle"]],
+  ["src/packages/policies/opa/index.d.ts", ["opa", "openBundle", "signBundle"]],
   ["src/packages/operators/llm/index.d.ts", ["llmOperator", "defineAgent"]],
   ["src/faces/http/index.d.ts", ["createHttpApp", "serveHttp"]],
   ["src/faces/mcp/index.d.ts", ["createMcpHandler", "createMcpServer", "mcpOperators"]],

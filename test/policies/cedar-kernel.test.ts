@@ -5,11 +5,12 @@ import { afterEach, describe, expect, it } from "vitest";
 import { definePolicySet, type Policies } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { cedar } from "../../src/packages/policies/cedar/index.ts";
-import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { runHere } from "../cli/command-line.ts";
 import { counted, gateOf, intent, payloads, refusalOf, step, story } from "../gates/story.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 import { askPast, baseSet, decisionsOf, makePast } from "../policy/past.ts";
+import { approve, open } from "./shop.ts";
 
 const orders = `
 @id("base")
@@ -28,31 +29,6 @@ forbid(principal, action == Action::"approve", resource) when { principal == con
 `;
 const stages = ["plan", "action", "gate"] as const;
 const order = cedar({ policies: orders, stages });
-
-const roles = {
-  user: { scopes: ["*"] },
-  manager: { scopes: ["gate:approve", "outcome:read"] },
-  finance: { scopes: ["gate:approve", "outcome:read"] },
-};
-const shop = (more: object = {}) => {
-  const buy = counted("Order.Buy", { effect: "write_draft" });
-  const plan = ({ input }: { readonly input: unknown }) => ({
-    reasoning: "buy",
-    steps: [step("buy", buy, { params: input as never, ...more })],
-  });
-  return { buy, capability: story([buy], [], { plan: plan as never }) };
-};
-const open = (policies: Policies, more: object = {}, kernel: object = {}) => {
-  const { buy, capability } = shop(more);
-  return createTestKernel({ capabilities: [capability], policies, roles, ...kernel }).then((t) => ({ t, buy }));
-};
-const approve = (t: TestKernel, id: string, who: string, role: string) =>
-  t.kernel.decideGate(id, {
-    tenant_id: testCaller.tenant_id,
-    principal: { type: "user", id: who, role },
-    decision: "approve",
-    payload: {},
-  });
 
 describe("a decision of Cedar's", () => {
   it("is recorded with the policies that determined it and the version of their texts, and replays", async () => {

@@ -1,4 +1,4 @@
-/** One policy in four spellings decides forty questions, and any other question, alike. */
+/** One policy in five spellings decides forty questions, and any other question, alike. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PolicyDecision, PolicyQuestion } from "../../src/contract/policy.ts";
@@ -6,7 +6,7 @@ import { evaluatePolicies, type Policies } from "../../src/index.ts";
 import { assemblePolicies } from "../../src/kernel/policies.ts";
 import { runs } from "../properties/property-runs.ts";
 import { type Case, fortyCases, questionOf } from "./forty-cases.ts";
-import { asData, inCedar, inCode, inPlainCedar } from "./one-policy.ts";
+import { asData, inCedar, inCode, inPlainCedar, inRego } from "./one-policy.ts";
 
 const engineOf = (policies: Policies) => assemblePolicies(policies, { withDefault: false });
 const engines = {
@@ -14,6 +14,7 @@ const engines = {
   data: engineOf([asData]),
   "Cedar with a schema": engineOf([inCedar]),
   "Cedar without one": engineOf([inPlainCedar]),
+  Rego: engineOf([inRego]),
 };
 type Language = keyof typeof engines;
 const languages = Object.keys(engines) as Language[];

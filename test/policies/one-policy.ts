@@ -1,7 +1,12 @@
-/** One policy in three languages: rules as functions, rules as data, and Cedar. All of them decide alike. */
+/**
+ * One policy in four languages: rules as functions, rules as data, Cedar and Rego (`rego/policies.rego`). All of them
+ * decide alike. Rules of one strictness are in the order of their names, in which Rego's sets of decisions are read.
+ */
 import type { PolicyQuestion, PolicyRule, PolicyStage, RuleAnswer } from "../../src/contract/policy.ts";
 import { definePolicy, definePolicySet } from "../../src/index.ts";
 import { cedar } from "../../src/packages/policies/cedar/index.ts";
+import { opa } from "../../src/packages/policies/opa/index.ts";
+import { regoBundle } from "./rego-bundles.ts";
 
 const deny = (reason: string): RuleAnswer => ({ decision: "DENY", reason });
 const ask = (reason: string): RuleAnswer => ({ decision: "REQUIRE_HUMAN_APPROVAL", reason });
@@ -31,13 +36,13 @@ const hourOf = ({ now }: PolicyQuestion): number => new Date(now).getUTCHours();
 const isWeekend = ({ now }: PolicyQuestion): boolean => [0, 6].includes(new Date(now).getUTCDay());
 
 export const inCode: readonly PolicyRule[] = [
-  rule("tenant.frozen", "action", ({ auth }) => auth.tenant_id === "frozen"),
   rule("agent.final", "action", ({ auth, subject }) => auth.role === "agent" && subject.effect === "final_write"),
-  rule("pay.shell", "action", (of) => of.subject.operator === "Pay.Send" && paid(of).to.startsWith("shell-")),
   rule("mail.night", "action", (of) => of.subject.effect === "external_send" && (hourOf(of) >= 22 || hourOf(of) < 6)),
+  rule("pay.shell", "action", (of) => of.subject.operator === "Pay.Send" && paid(of).to.startsWith("shell-")),
+  rule("tenant.frozen", "action", ({ auth }) => auth.tenant_id === "frozen"),
   rule("pay.large", "action", (of) => of.subject.operator === "Pay.Send" && paid(of).sum > 5000, true),
-  rule("weekend.risky", "action", (of) => of.subject.risk_level === "high" && isWeekend(of), true),
   rule("personal.ask", "action", ({ subject: { tags } }) => tags.includes("pii") && !tags.includes("consented"), true),
+  rule("weekend.risky", "action", (of) => of.subject.risk_level === "high" && isWeekend(of), true),
   rule("plan.unplanned", "plan", ({ subject }) => subject.tags.includes("unplanned")),
   rule("draft.secret", "outcome", ({ subject }) => subject.tags.includes("secret")),
   rule(
@@ -55,13 +60,13 @@ const row = (name: Name, stage: PolicyStage, when: object, isAsked = false) => (
 export const asData = definePolicySet({
   version: "data-1",
   rules: [
-    row("tenant.frozen", "action", { tenants: ["frozen"] }),
     row("agent.final", "action", { roles: { any: ["agent"] }, effects: ["final_write"] }),
-    row("pay.shell", "action", { operators: ["Pay.Send"], values: [{ path: "to", any: ["shell-*"] }] }),
     row("mail.night", "action", { effects: ["external_send"], times: { between: ["22:00", "06:00"] } }),
+    row("pay.shell", "action", { operators: ["Pay.Send"], values: [{ path: "to", any: ["shell-*"] }] }),
+    row("tenant.frozen", "action", { tenants: ["frozen"] }),
     row("pay.large", "action", { operators: ["Pay.Send"], amounts: [{ path: "sum", above: 5000 }] }, true),
-    row("weekend.risky", "action", { risk: ["high"], times: { days: ["sat", "sun"] } }, true),
     row("personal.ask", "action", { tags: { any: ["pii"], none: ["consented"] } }, true),
+    row("weekend.risky", "action", { risk: ["high"], times: { days: ["sat", "sun"] } }, true),
     row("plan.unplanned", "plan", { tags: { any: ["unplanned"] } }),
     row("draft.secret", "outcome", { tags: { any: ["secret"] } }),
     row("robot.approval", "gate", { tags: { all: ["approve"] }, principals: ["robot"] }),
@@ -72,29 +77,29 @@ export const cedarText = `
 @id("base")
 permit(principal, action, resource);
 
-@id("tenant.frozen") @reason("${reasons["tenant.frozen"]}")
-forbid(principal in Tenant::"frozen", action in Action::"call", resource);
-
 @id("agent.final") @reason("${reasons["agent.final"]}")
 forbid(principal in Role::"agent", action in Action::"final_write", resource);
-
-@id("pay.shell") @reason("${reasons["pay.shell"]}")
-forbid(principal, action == Action::"Pay.Send", resource) when { resource.payload.to like "shell-*" };
 
 @id("mail.night") @reason("${reasons["mail.night"]}")
 forbid(principal, action in Action::"external_send", resource)
 when { context.now.toTime() >= duration("22h") || context.now.toTime() < duration("6h") };
 
+@id("pay.shell") @reason("${reasons["pay.shell"]}")
+forbid(principal, action == Action::"Pay.Send", resource) when { resource.payload.to like "shell-*" };
+
+@id("tenant.frozen") @reason("${reasons["tenant.frozen"]}")
+forbid(principal in Tenant::"frozen", action in Action::"call", resource);
+
 @id("pay.large") @require_approval("${reasons["pay.large"]}")
 permit(principal, action == Action::"Pay.Send", resource) when { resource.payload.sum > 5000 };
-
-@id("weekend.risky") @require_approval("${reasons["weekend.risky"]}")
-permit(principal, action in Action::"call", resource)
-when { context has risk && context.risk == "high" && ["sat", "sun"].contains(context.weekday) };
 
 @id("personal.ask") @require_approval("${reasons["personal.ask"]}")
 permit(principal, action in Action::"call", resource)
 when { context.tags.contains("pii") && !context.tags.contains("consented") };
+
+@id("weekend.risky") @require_approval("${reasons["weekend.risky"]}")
+permit(principal, action in Action::"call", resource)
+when { context has risk && context.risk == "high" && ["sat", "sun"].contains(context.weekday) };
 
 @id("plan.unplanned") @reason("${reasons["plan.unplanned"]}")
 forbid(principal, action == Action::"plan", resource) when { context.tags.contains("unplanned") };
@@ -122,3 +127,4 @@ export const stages = ["plan", "action", "outcome", "gate"] as const;
 export const inCedar = cedar({ policies: cedarText, schema: cedarSchema, stages });
 /** The same without a schema: nothing is validated beforehand, and it decides alike. */
 export const inPlainCedar = cedar({ policies: cedarText, stages, name: "plain" });
+export const inRego = opa({ bundle: regoBundle("policies"), stages });

@@ -2,8 +2,11 @@
 import { exportJWK, exportPKCS8, generateKeyPair } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { cedar, openBundle, signBundle } from "../../src/packages/policies/cedar/index.ts";
+import * as rego from "../../src/packages/policies/opa/index.ts";
+import { readBundle } from "../../src/packages/policies/opa/read-bundle.ts";
 import { refusalOf } from "../fixtures.ts";
 import { cedarSchema, cedarText, stages } from "./one-policy.ts";
+import { regoBundle } from "./rego-bundles.ts";
 
 const bundle = { name: "shop", policies: cedarText, schema: cedarSchema, stages };
 interface Pair {
@@ -73,5 +76,37 @@ describe("a bundle", () => {
     const jws = await signBundle(bundle, { key: mine.pem });
     expect(await refusalOf(openBundle(jws, { keys: [] }))).toMatchObject(mismatch);
     expect(await refusalOf(openBundle(jws, { keys: [{ kty: "RSA", n: "x", e: "AQAB" }] }))).toMatchObject(mismatch);
+  });
+});
+
+describe("a bundle of Rego", () => {
+  const packed = regoBundle("policies");
+  const { wasm, data } = readBundle(packed, "orders/decisions");
+
+  it("comes back as it was signed, packed or as module and data, and is the same version", async () => {
+    for (const one of [
+      { bundle: packed, stages },
+      { wasm, data: data as never, name: "shop", entrypoint: "orders/decisions" },
+    ]) {
+      const opened = await rego.openBundle(await rego.signBundle(one, { key: mine.secret }), { keys: [mine.known] });
+      expect(opened).toEqual(one);
+      expect(rego.opa(opened).version).toBe(rego.opa(one).version);
+    }
+  });
+
+  it("is refused under another key, and is no bundle of Cedar, nor one of Cedar a bundle of Rego", async () => {
+    const jws = await rego.signBundle({ bundle: packed }, { key: mine.secret });
+    const unsigned = { code: "T5_POLICY_UNSIGNED" };
+    expect(await refusalOf(rego.openBundle(jws, { keys: [theirs.known] }))).toMatchObject(unsigned);
+    expect(await refusalOf(openBundle(jws, { keys: [mine.known] }))).toMatchObject(unsigned);
+    const other = await signBundle(bundle, { key: mine.secret });
+    expect(await refusalOf(rego.openBundle(other, { keys: [mine.known] }))).toMatchObject(unsigned);
+  });
+
+  it("with an unknown member, or with text in place of bytes, is not signed", async () => {
+    for (const one of [{ bundle: packed, limits: {} }, { wasm: "AGFzbQE=" }, null])
+      expect(await refusalOf(rego.signBundle(one as never, { key: mine.secret }))).toMatchObject({
+        code: "T0_VALIDATION_SCHEMA_MISMATCH",
+      });
   });
 });

@@ -236,7 +236,8 @@ describe("retry in mode replay", () => {
     now = ruling;
     const second = (await again(t, workflow_id)).workflow_id;
     const { state } = await t.rest(second);
-    expect([state, draft.calls.length]).toEqual([ruling?.decision === "DENY" ? "failed" : "waiting_for_user", 1]);
+    const isDenied = ruling !== null && "decision" in ruling && ruling.decision === "DENY";
+    expect([state, draft.calls.length]).toEqual([isDenied ? "failed" : "waiting_for_user", 1]);
     expect((await t.kernel.replay(second)).difference).toBeNull();
   });
 

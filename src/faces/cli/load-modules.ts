@@ -1,6 +1,6 @@
 /**
  * Loads `--capabilities` and `--policies`: packages, operators and policies from the exports of a module, and rule sets
- * from YAML, JSON and Cedar files.
+ * from YAML, JSON and Cedar files, and from compiled Rego.
  *
  * Owns: recognizing exports by their shape, and resolving a module by its path or package name from the current folder.
  * A folder stands for the modules that lie in it and export something of use.
@@ -104,6 +104,7 @@ async function loadTellingModule(name: string): Promise<Telling> {
 async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
   if (/\.(ya?ml|json)$/i.test(name)) return [await readRules(name)];
   if (/\.cedar$/i.test(name)) return [await readCedar(name)];
+  if (/\.(wasm|tar\.gz)$/i.test(name)) return [await readRego(name)];
   const { policies } = sortExports(await importModule(name));
   if (policies.length > 0) return policies;
   throw new UsageError(`${name} exports no policy`);
@@ -123,10 +124,23 @@ const readCedar = (path: string): Promise<RuleSet> =>
     return cedar({ policies: readText(path), ...(existsSync(schema) && { schema: readText(schema) }) });
   });
 
-function readText(path: string): string {
-  if (statSync(path).size > maxRuleBytes) throw new Error(`rules take at most ${maxRuleBytes} bytes`);
-  return decodeUtf8(readFileSync(path));
+/** Reads Rego as `opa build -t wasm` compiles it: a bundle, or the module alone. */
+const readRego = (path: string): Promise<RuleSet> =>
+  reading(path, async () => {
+    const { opa } = await import("../../packages/policies/opa/entry.ts");
+    const bytes = readBytes(path, maxModuleBytes);
+    return opa(/\.wasm$/i.test(path) ? { wasm: bytes } : { bundle: bytes });
+  });
+
+/** The largest size of compiled policies in bytes, which leaves room for their data. */
+const maxModuleBytes = 2 ** 24;
+
+function readBytes(path: string, most: number): Uint8Array {
+  if (statSync(path).size > most) throw new Error(`rules take at most ${most} bytes`);
+  return readFileSync(path);
 }
+
+const readText = (path: string): string => decodeUtf8(readBytes(path, maxRuleBytes));
 
 async function reading(path: string, read: () => Promise<RuleSet>): Promise<RuleSet> {
   try {

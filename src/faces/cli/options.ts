@@ -85,7 +85,7 @@ export function addLedgerOptions(command: Command): Command {
     )
     .option(
       "--policies <file>",
-      "policy rules to load: YAML, JSON, Cedar, or a module that exports them (repeatable)",
+      "policy rules to load: YAML, JSON, Cedar, compiled Rego, or a module that exports them (repeatable)",
       collect,
       [],
     )

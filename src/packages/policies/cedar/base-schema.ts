@@ -43,9 +43,3 @@ action none, read, write_draft, final_write, external_send;
 
 /** The declaration of the action at stage plan, which stands there if the policies are asked about plans. */
 export const planAction = "action plan appliesTo { principal: Principal, resource: Plan, context: Question };\n";
-
-/** Names of actions with a meaning of their own; an operator of such a name is not judged by Cedar. */
-export const reservedActions: ReadonlySet<string> = new Set([
-  ...["call", "draft", "decide", "plan", "approve", "reject", "delegate"],
-  ...["none", "read", "write_draft", "final_write", "external_send"],
-]);

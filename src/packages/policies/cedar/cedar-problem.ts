@@ -1,28 +1,12 @@
-/** The refusal of a bundle of Cedar policies: every problem with its policy and its place in the text. */
+/** The problems of Cedar texts, each with its policy and its place in the text. */
 import type { DetailedError } from "@cedar-policy/cedar-wasm/nodejs";
-import { kernelError } from "../../../contract/error-codes.ts";
-import type { JsonObject } from "../../../contract/json.ts";
-import { raise } from "../../../contract/kernel-error.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
+import { type PolicyLanguage, type PolicyProblem, refusePolicies } from "../refuse-policies.ts";
 
-export const cedarRef = moduleRef(5, "policy", "cedar");
-
-/** One mistake: the policy, if it is in one; the text and the place in it, as `policies:3:14`; and what is wrong. */
-export interface CedarProblem extends JsonObject {
-  readonly rule: string | null;
-  readonly field: string;
-  readonly problem: string;
-}
+export const cedarLanguage: PolicyLanguage = { name: "Cedar", source: moduleRef(5, "policy", "cedar") };
 
 /** Refuses the bundle. @throws KernelErrorException T5_POLICY_INVALID that lists every problem. */
-export function refuseBundle(problems: readonly CedarProblem[]): never {
-  const list = problems.map(
-    ({ rule, field, problem }) => `${rule === null ? "" : `policy ${rule}, `}${field}: ${problem}`,
-  );
-  return raise(
-    kernelError("T5_POLICY_INVALID", `Cedar: ${list.join("; ")}`, cedarRef, { detail: { problems: [...problems] } }),
-  );
-}
+export const refuseBundle = (problems: readonly PolicyProblem[]): never => refusePolicies(cedarLanguage, problems);
 
 /** A text, its name in messages, and the offset in bytes from which Cedar counts its beginning. */
 export interface CedarText {
@@ -37,7 +21,7 @@ export function problemOf(
   error: DetailedError,
   { name, text, before = 0 }: CedarText,
   rule: string | null,
-): CedarProblem {
+): PolicyProblem {
   const [at] = error.sourceLocations ?? [];
   const wanted = at?.label == null ? "" : ` (${at.label})`;
   const help = error.help === null ? "" : `; ${error.help}`;

@@ -23,7 +23,7 @@ import {
   type RuleAnswer,
   type RuleSet,
 } from "../../../contract/policy.ts";
-import { cedarRef, problemOf, refuseBundle } from "./cedar-problem.ts";
+import { cedarLanguage, problemOf, refuseBundle } from "./cedar-problem.ts";
 import { type CedarEntity, makeRequest } from "./make-request.ts";
 import { type CedarPolicy, readPolicies } from "./read-policies.ts";
 import { type CedarSchema, readSchema, validatePolicies } from "./read-schema.ts";
@@ -76,7 +76,7 @@ export interface CedarOptions extends Readonly<z.input<typeof Options>> {}
 export function cedar(options: CedarOptions): RuleSet {
   const { name, policies, schema, stages, entities } = readStrictly(Options, options, {
     what: "cedar",
-    source: cedarRef,
+    source: cedarLanguage.source,
   });
   const read = readPolicies(policies);
   const typed = schema === undefined ? null : readSchema(schema, stages);

@@ -1,17 +1,20 @@
 /**
- * The request to Cedar that stands for a policy question.
+ * The request to Cedar that stands for a policy question, made of its document (`describe-question.ts`).
  *
- * 1.  The principal is who asks for the work; at stage gate, who decides. Its role and tenant are its parents.
- * 2.  The action is the operator, in the groups `call` and the effect; `plan`; `draft:<outcome>`, in `draft`; or
- *     `approve`, `reject`, `delegate`, in `decide`.
- * 3.  The resource holds the payload, and lies in its capability and its tenant.
- * 4.  Attributes and parents that a host gives to the same entities are added; those of the question stand.
- * 5.  What the schema says of an operator's effect must be its effect, or nothing is decided.
+ * 1.  The role and the tenant of a principal are its parents; the capability and the tenant those of a resource.
+ * 2.  Attributes and parents that a host gives to the same entities are added; those of the question stand.
+ * 3.  What the schema says of an operator's effect must be its effect, or nothing is decided.
  */
 import type { CedarValueJson, Context, EntityJson, TypeAndId } from "@cedar-policy/cedar-wasm/nodejs";
-import type { AuthContext } from "../../../contract/auth-context.ts";
-import type { PolicyQuestion, PolicySubject, SubjectApproval } from "../../../contract/policy.ts";
-import { reservedActions } from "./base-schema.ts";
+import type { PolicyQuestion } from "../../../contract/policy.ts";
+import {
+  type DescribedContext,
+  type DescribedPerson,
+  type DescribedPrincipal,
+  type DescribedQuestion,
+  type DescribedResource,
+  describeQuestion,
+} from "../describe-question.ts";
 import { type CedarType, decimalOf, type NamedTypes, toCedarValue } from "./cedar-value.ts";
 import type { CedarSchema } from "./read-schema.ts";
 
@@ -41,19 +44,20 @@ export function makeRequest(
   schema: CedarSchema | null,
   hostEntities: readonly CedarEntity[],
 ): CedarRequest {
-  const { subject, auth, intent } = question;
-  const action = actionOf(question, schema);
-  const tenant = uid("Tenant", idText(auth.tenant_id));
-  const resource = uid(resourceTypeOf(question, action.uid.id, schema), subject.name);
-  const requester = principalUid(intent.actor);
-  const principal = principalEntity(auth, tenant);
+  const described = describeQuestion(question);
+  const action = actionOf(described, schema);
+  const tenant = uid("Tenant", idText(described.principal.tenant));
+  const resource = uid(resourceTypeOf(described, schema), described.resource.name);
+  const { context, principal: by } = described;
+  const principal = principalEntity(by, tenant);
+  const requester = principalUid(context.requester);
   const own: CedarEntity[] = [
     principal,
-    ...(requester.id === principal.uid.id ? [] : [requesterEntity(question, tenant)]),
+    ...(requester.id === principal.uid.id ? [] : [requesterEntity(context.requester, tenant)]),
     {
       uid: resource,
-      attrs: payloadOf(subject, schema?.payloads.get(resource.type), schema?.named ?? none),
-      parents: [uid("Capability", intent.type), tenant],
+      attrs: payloadOf(described.resource, schema?.payloads.get(resource.type), schema?.named ?? none),
+      parents: [uid("Capability", described.resource.capability), tenant],
     },
     ...(schema === null ? [action] : []),
   ];
@@ -61,7 +65,7 @@ export function makeRequest(
     principal: principal.uid,
     action: action.uid,
     resource,
-    context: contextOf(question, requester),
+    context: contextOf(context),
     entities: mergeEntities(own, hostEntities),
   };
 }
@@ -74,56 +78,45 @@ const uid = (type: string, id: string): TypeAndId => ({ type, id });
 const idText = (id: string | number): string =>
   typeof id === "number" || !/^("|-?\d+$)/.test(id) ? String(id) : JSON.stringify(id);
 
-/** Returns the name of a principal: `user/ann`. Ids that are equal as text are one person's, as at gates. */
-const principalUid = ({ type, id }: { readonly type: string; readonly id: string | number }): TypeAndId =>
+/** Returns the name of a principal: `user/ann`. */
+const principalUid = ({ type, id }: DescribedPerson): TypeAndId =>
   uid("Principal", `${/["/]/.test(type) ? JSON.stringify(type) : type}/${id}`);
 
-function principalEntity(auth: AuthContext, tenant: TypeAndId): CedarEntity {
-  const { principal_type: type, principal_id: id, role, scopes, data_policy } = auth;
-  const { allow_external_send, allow_pii } = data_policy;
+function principalEntity(principal: DescribedPrincipal, tenant: TypeAndId): CedarEntity {
+  const { type, id, role, scopes, allow_external_send, allow_pii } = principal;
   return {
-    uid: principalUid({ type, id }),
-    attrs: { type, id: String(id), role, scopes: [...scopes], allow_external_send, allow_pii },
+    uid: principalUid(principal),
+    attrs: { type, id, role, scopes: [...scopes], allow_external_send, allow_pii },
     parents: [uid("Role", role), tenant],
   };
 }
 
 /** Returns the requester where somebody else decides: their scopes and rights are not those that count. */
-function requesterEntity({ intent: { actor } }: PolicyQuestion, tenant: TypeAndId): CedarEntity {
-  const { type, id, role } = actor;
+function requesterEntity(requester: DescribedContext["requester"], tenant: TypeAndId): CedarEntity {
+  const { type, id, role } = requester;
   const rights = { scopes: [], allow_external_send: false, allow_pii: false };
   return {
-    uid: principalUid(actor),
-    attrs: { type, id: String(id), role, ...rights },
+    uid: principalUid(requester),
+    attrs: { type, id, role, ...rights },
     parents: [uid("Role", role), tenant],
   };
 }
 
-function actionOf({ stage, subject }: PolicyQuestion, schema: CedarSchema | null): CedarEntity {
-  if (stage === "plan") return actionEntity("plan", []);
-  if (stage === "outcome") return actionEntity(`draft:${subject.name}`, ["draft"]);
-  if (stage === "gate") return actionEntity(subject.tags[0] ?? "", ["decide"]);
-  const { operator = "", effect = "" } = subject;
-  if (reservedActions.has(operator))
-    throw new Error(`an operator called ${operator} has no action of its own in Cedar`);
-  const groups = schema?.actions.get(operator)?.groups;
-  if (groups !== undefined && !groups.includes(effect))
-    throw new Error(`the schema does not have ${operator} in the group ${effect}, which is its effect`);
-  return actionEntity(operator, ["call", effect]);
+function actionOf({ stage, action, context }: DescribedQuestion, schema: CedarSchema | null): CedarEntity {
+  const { id, groups } = action;
+  const declared = stage === "action" ? schema?.actions.get(id)?.groups : undefined;
+  const effect = context.effect ?? "";
+  if (declared !== undefined && !declared.includes(effect))
+    throw new Error(`the schema does not have ${id} in the group ${effect}, which is its effect`);
+  return { uid: uid("Action", id), attrs: {}, parents: groups.map((group) => uid("Action", group)) };
 }
-
-const actionEntity = (id: string, groups: readonly string[]): CedarEntity => ({
-  uid: uid("Action", id),
-  attrs: {},
-  parents: groups.map((group) => uid("Action", group)),
-});
 
 const typeAt = { plan: "Plan", action: "Call", outcome: "Outcome", gate: "Call" } as const;
 
 /** Returns the type of the resource: that of the action in the schema; at a gate, that of the call. */
-function resourceTypeOf({ stage, subject }: PolicyQuestion, action: string, schema: CedarSchema | null): string {
+function resourceTypeOf({ stage, action, context }: DescribedQuestion, schema: CedarSchema | null): string {
   if (schema === null) return typeAt[stage];
-  const of = stage === "gate" ? (subject.operator ?? "") : action;
+  const of = stage === "gate" ? (context.operator ?? "") : action.id;
   const [type, ...others] = schema.actions.get(of)?.resources ?? [];
   if (type === undefined) throw new Error(`the schema has no action ${of} with a type of resource`);
   if (others.length > 0) throw new Error(`the schema has several types of resource for the action ${of}`);
@@ -131,7 +124,7 @@ function resourceTypeOf({ stage, subject }: PolicyQuestion, action: string, sche
 }
 
 function payloadOf(
-  { payload }: PolicySubject,
+  { payload }: DescribedResource,
   type: CedarType | undefined,
   named: NamedTypes,
 ): Readonly<Record<string, CedarValueJson>> {
@@ -139,34 +132,17 @@ function payloadOf(
   return value === undefined ? {} : { payload: value };
 }
 
-const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
-
-function contextOf(question: PolicyQuestion, requester: TypeAndId): Context {
-  const { stage, subject, intent, now, spent = 0 } = question;
-  const { operator, effect, risk_level: risk, applies, schedule, parent, approvals = [] } = subject;
-  const at = new Date(now);
-  return {
-    stage,
-    now: { __extn: { fn: "datetime", arg: at.toISOString() } },
-    weekday: weekdays[at.getUTCDay()] as string,
-    capability: intent.type,
-    tags: [...subject.tags],
-    depth: parent?.depth ?? 0,
-    requester: { __entity: requester },
-    approvals: approvalsIn(approvals),
-    budget: { spent: decimalOf(Math.ceil(spent * 10_000) / 10_000) },
-    ...(operator !== undefined && { operator }),
-    ...(effect !== undefined && { effect }),
-    ...(risk !== undefined && { risk }),
-    ...(applies != null && { applies }),
-    ...(schedule !== undefined && { schedule: schedule.name }),
-  };
-}
-
-const approvalsIn = (approvals: readonly SubjectApproval[]): CedarValueJson => ({
-  count: approvals.length,
-  roles: approvals.map(({ role }) => role),
-  people: approvals.map(({ principal }) => ({ __entity: principalUid(principal) })),
+const contextOf = ({ now, tags, requester, approvals, budget, ...rest }: DescribedContext): Context => ({
+  ...rest,
+  now: { __extn: { fn: "datetime", arg: now } },
+  tags: [...tags],
+  requester: { __entity: principalUid(requester) },
+  approvals: {
+    count: approvals.count,
+    roles: [...approvals.roles],
+    people: approvals.people.map((person) => ({ __entity: principalUid(person) })),
+  },
+  budget: { spent: decimalOf(Math.ceil(budget.spent * 10_000) / 10_000) },
 });
 
 const keyOf = ({ type, id }: TypeAndId): string => JSON.stringify([type, id]);

@@ -9,7 +9,8 @@ import type { Annotations } from "@cedar-policy/cedar-wasm/nodejs";
 import * as wasm from "@cedar-policy/cedar-wasm/nodejs";
 import { type GateConfirm, gateConfirms } from "../../../contract/gate-status.ts";
 import { nearestOf } from "../../../contract/known-keys.ts";
-import { type CedarProblem, placeIn, problemOf, refuseBundle } from "./cedar-problem.ts";
+import type { PolicyProblem } from "../refuse-policies.ts";
+import { placeIn, problemOf, refuseBundle } from "./cedar-problem.ts";
 
 /** A policy with its annotations read. */
 export interface CedarPolicy {
@@ -72,7 +73,7 @@ function readPolicy(text: string, part: string, index: number): CedarPolicy {
   const problems = annotationProblems(annotations, effect);
   if (problems.length > 0 || !id) {
     const field = fieldAt(text, offset);
-    return refuseBundle(problems.map((problem): CedarProblem => ({ rule: id || null, field, problem })));
+    return refuseBundle(problems.map((problem): PolicyProblem => ({ rule: id || null, field, problem })));
   }
   return {
     ...{ id, effect, text: part, offset },

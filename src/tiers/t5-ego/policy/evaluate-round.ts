@@ -10,7 +10,9 @@
  * 4.  Rules see the payload of the question, never one another's changes. Two rules that transform it differently deny.
  * 5.  A rule that lifts a default rule, and allows the call or asks a person, answers in its place (lift-rules.ts). The
  *     lift is recorded if the default rule matched, and holds for this round alone.
- * 6.  A question is deeply frozen: a rule sees exactly what runs, and cannot change it.
+ * 6.  A rule may stand for several policies and reply with the answers of those that match. Each counts as the answer
+ *     of a rule of its own name, which no rule of the kernel has.
+ * 7.  A question is deeply frozen: a rule sees exactly what runs, and cannot change it.
  */
 import { z } from "zod";
 import { digest } from "../../../contract/digest.ts";
@@ -22,11 +24,13 @@ import {
   type DecisionName,
   decisionsAt,
   liftingDecisions,
+  NamedAnswer,
   type PolicyDecision,
   type PolicyQuestion,
   type PolicyRule,
   type PolicyStage,
   RuleAnswer,
+  type RuleReply,
 } from "../../../contract/policy.ts";
 import { hasPlace, redact } from "../../../contract/redact.ts";
 import { callWithin, messageOf, type Within } from "../../../engine/actors/within.ts";
@@ -69,19 +73,22 @@ export function evaluateRound(
 ): Evaluated | Promise<Evaluated> {
   const { at, unmatched } = known.get(engine) ?? know(engine);
   deepFreeze(question);
-  const matched: (Matched | Promise<Matched | null>)[] = [];
+  const matched: (readonly Matched[] | Promise<readonly Matched[]>)[] = [];
   for (const rule of at[question.stage]) {
-    const answer = ask(rule, question);
-    if (answer !== null) matched.push(answer);
+    const answers = ask(rule, question);
+    if (answers !== none) matched.push(answers);
   }
   if (matched.length === 0) return unmatched;
   const on = { payload: question.subject.payload, inForce, version: engine.version };
-  if (!matched.some(isPromise)) return combine(matched as Matched[], on);
-  return Promise.all(matched).then((all) => {
-    const some = all.filter((one) => one !== null);
+  const conclude = (all: readonly (readonly Matched[])[]): Evaluated => {
+    const some = all.flat();
     return some.length === 0 ? unmatched : combine(some, on);
-  });
+  };
+  return matched.some(isPromise) ? Promise.all(matched).then(conclude) : conclude(matched as (readonly Matched[])[]);
 }
+
+/** The answers of a rule that does not match. */
+const none: readonly Matched[] = [];
 
 /** The decision of a round, and the rules that transformed or masked the payload in it. */
 export interface Evaluated {
@@ -93,6 +100,8 @@ export interface Evaluated {
 interface Limited {
   readonly rule: PolicyRule;
   readonly within: Within | null;
+  /** The names of all rules of the engine, which no policy has that a rule stands for. */
+  readonly taken: ReadonlySet<string>;
 }
 
 /** The facts that all questions of an engine share. */
@@ -105,7 +114,11 @@ const known = new WeakMap<PolicyEngine, EngineFacts>();
 
 function know(engine: PolicyEngine): EngineFacts {
   const { rules, clock, timeoutMs = 5000, version } = engine;
-  const limited = rules.map((rule) => ({ rule, within: clock === undefined ? null : limitOf(rule, clock, timeoutMs) }));
+  const taken = new Set(rules.map(({ name }) => name));
+  const limited = rules.map((rule): Limited => {
+    const within = clock === undefined ? null : limitOf(rule, clock, timeoutMs);
+    return { rule, within, taken };
+  });
   const at = (stage: PolicyStage) => limited.filter(({ rule }) => rule.stages.includes(stage));
   const made: EngineFacts = {
     at: { plan: at("plan"), action: at("action"), outcome: at("outcome"), gate: at("gate") },
@@ -125,16 +138,17 @@ function know(engine: PolicyEngine): EngineFacts {
   return made;
 }
 
-function ask({ rule, within }: Limited, question: PolicyQuestion): Matched | null | Promise<Matched | null> {
+function ask(limited: Limited, question: PolicyQuestion): readonly Matched[] | Promise<readonly Matched[]> {
+  const { rule, within } = limited;
   try {
     const answer = within === null ? rule.evaluate(question) : callWithin(() => rule.evaluate(question), within);
-    if (!isPromise(answer)) return read(rule, answer, question);
+    if (!isPromise(answer)) return readReply(limited, answer, question);
     // An object with a `then` need not be a complete promise.
     return Promise.resolve(answer)
-      .then((a) => read(rule, a, question))
-      .catch((thrown: unknown) => denied(rule, messageOf(thrown)));
+      .then((reply) => readReply(limited, reply, question))
+      .catch((thrown: unknown) => [denied(rule, messageOf(thrown))]);
   } catch (thrown) {
-    return denied(rule, messageOf(thrown));
+    return [denied(rule, messageOf(thrown))];
   }
 }
 
@@ -147,8 +161,25 @@ const limitOf = ({ name }: PolicyRule, clock: Clock, timeoutMs: number): Within 
   what: `policy ${name}`,
 });
 
-function read(rule: PolicyRule, answer: RuleAnswer | null, { stage, subject }: PolicyQuestion): Matched | null {
-  if (answer === null || answer === undefined) return null;
+function readReply(limited: Limited, reply: RuleReply, question: PolicyQuestion): readonly Matched[] {
+  if (reply === null || reply === undefined) return none;
+  if (!Array.isArray(reply)) return [readAnswer(limited.rule, reply as RuleAnswer, question)];
+  return reply.map((one: NamedAnswer) => readNamed(limited, one, question));
+}
+
+/** Reads the answer of one of the policies that a rule stands for, as that of a rule of its name. */
+function readNamed({ rule, taken }: Limited, named: NamedAnswer, question: PolicyQuestion): Matched {
+  const parsed = NamedAnswer.safeParse(named);
+  if (!parsed.success) return denied(rule, `it answered what is no decision: ${z.prettifyError(parsed.error)}`);
+  const { policy, lifts, ...answer } = parsed.data;
+  if (taken.has(policy)) return denied(rule, `its policy ${policy} has the name of a rule`);
+  if (lifts !== undefined && question.stage !== "action")
+    return denied(rule, `its policy ${policy} lifts ${lifts}, which stands at stage action alone`);
+  const { stages, evaluate } = rule;
+  return readAnswer({ name: policy, stages, evaluate, ...(lifts !== undefined && { lifts }) }, answer, question);
+}
+
+function readAnswer(rule: PolicyRule, answer: RuleAnswer, { stage, subject }: PolicyQuestion): Matched {
   const parsed = RuleAnswer.safeParse(answer);
   if (!parsed.success) return denied(rule, `it answered what is no decision: ${z.prettifyError(parsed.error)}`);
   const { decision, transform, redactions } = parsed.data;
@@ -196,7 +227,7 @@ function combine(all: readonly Matched[], on: Judged): Evaluated {
   const changes = matched.filter((m) => m.answer.decision === "TRANSFORM");
   const winner = matched.reduce((best, m) => (rank[m.answer.decision] > rank[best.answer.decision] ? m : best));
   const base = {
-    policies: matched.map((m) => m.rule.name),
+    policies: namesOf(matched),
     ...(lifts.length > 0 && { lifts }),
     policy_version: on.version,
   };
@@ -224,9 +255,11 @@ function combine(all: readonly Matched[], on: Judged): Evaluated {
       ...(confirm !== undefined && { confirm }),
       ...base,
     },
-    changers: changers.map((m) => m.rule.name),
+    changers: namesOf(changers),
   };
 }
+
+const namesOf = (matched: readonly Matched[]): string[] => [...new Set(matched.map(({ rule }) => rule.name))];
 
 const disagreement = (one: Matched, other: Matched): string =>
   `policies ${one.rule.name} and ${other.rule.name} transform the payload differently, which denies`;
