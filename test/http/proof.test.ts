@@ -13,10 +13,13 @@ import {
   verifyEvidence,
   type WorkflowState,
 } from "../../src/index.ts";
+import { cedar } from "../../src/packages/policies/cedar/index.ts";
+import { opa } from "../../src/packages/policies/opa/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { eventsOf } from "../fixtures.ts";
 import { decide, intent, publishing } from "../gates/story.ts";
+import { regoBundle } from "../policies/rego-bundles.ts";
 import { codeOf, type EdgeUnderTest, openEdge, pathOf } from "./edge-fixture.ts";
 import { readMessages } from "./sse-reader.ts";
 
@@ -225,6 +228,46 @@ describe("what-if", () => {
     const told = await edge.post("/v1/kernel/whatif", { rules: wrong });
     expect([told.status, codeOf(told)]).toEqual([400, code]);
     expect(await readMessages(await askWhatIf(edge, { rules }))).toHaveLength(1);
+  });
+
+  const cedarText = '@id("no") @reason("no") forbid(principal, action == Action::"Note.Draft", resource);';
+  const bundle = Buffer.from(regoBundle("policies")).toString("base64");
+  const spelled: readonly (readonly [string, object])[] = [
+    ["YAML", { rules }],
+    ["Cedar", { cedar: { policies: `@id("base") permit(principal, action, resource); ${cedarText}` } }],
+  ];
+  const languages = { policyLanguages: { cedar, opa } };
+
+  it("answers alike for rules in each language that the host reads", async () => {
+    await using edge = await openEdge({ capabilities: [publishing().capability] }, languages);
+    await edge.t.run(intent);
+    const found = [];
+    for (const [, body] of spelled) {
+      const [first, report] = await readMessages(await askWhatIf(edge, body));
+      expect(report?.data).toMatchObject({ differing: 1, unknown: 0 });
+      const differs = first?.data as { readonly would_be: object; readonly reason: string } | undefined;
+      found.push({ reason: differs?.reason, ...differs?.would_be, policy_version: "" });
+    }
+    expect(found[1]).toEqual(found[0]);
+    const asked = { bundle, entrypoint: "past/decisions", stages: ["action"] };
+    const told = await readMessages(await askWhatIf(edge, { rego: asked }));
+    const made = opa({ bundle: regoBundle("policies"), entrypoint: "past/decisions" });
+    expect(told.at(-1)?.data).toMatchObject({ policy_version: `${made.version}+default-1`, differing: 0 });
+  });
+
+  it.each([
+    ["none", {}, languages, "T0_VALIDATION_SCHEMA_MISMATCH"],
+    ["two", { rules, cedar: { policies: cedarText } }, languages, "T0_VALIDATION_SCHEMA_MISMATCH"],
+    ["an unknown member", { cedar: { policies: cedarText, entities: [] } }, languages, "T0_VALIDATION_SCHEMA_MISMATCH"],
+    ["a mistake in Cedar", { cedar: { policies: "forbid(" } }, languages, "T5_POLICY_INVALID"],
+    ["no bundle", { rego: { bundle: "AAAA" } }, languages, "T5_POLICY_INVALID"],
+    ["no base64", { rego: { bundle: "%" } }, languages, "T0_VALIDATION_SCHEMA_MISMATCH"],
+    ["Cedar that the host does not read", { cedar: { policies: cedarText } }, {}, "T5_POLICY_INVALID"],
+    ["Rego that the host does not read", { rego: { bundle } }, {}, "T5_POLICY_INVALID"],
+  ])("refuses policies with %s before anything is streamed", async (_name, body, options, code) => {
+    await using edge = await openEdge({ capabilities: [publishing().capability] }, options);
+    const told = await edge.post("/v1/kernel/whatif", body);
+    expect([told.status, codeOf(told)]).toEqual([400, code]);
   });
 
   it("takes so many rules as can be read in one go, and no longer text", async () => {

@@ -16,9 +16,11 @@ import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
-import type { Logger, Notifier } from "../../index.ts";
+import type { Logger, Notifier, RuleSet } from "../../index.ts";
 import type { InspectorServer } from "../../observers/inspect/index.ts";
 import type { LogLevel, Observer } from "../../observers/telemetry/index.ts";
+import type { CedarOptions } from "../../packages/policies/cedar/index.ts";
+import type { OpaOptions } from "../../packages/policies/opa/index.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { escapeJson } from "../../protocol/visible-text.ts";
 import { defaultInspectorPort, describeInspector } from "./inspect.ts";
@@ -195,6 +197,7 @@ async function serve(
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
     ],
     sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },
+    policyLanguages: { cedar: readCedar, opa: readRego },
     console: true,
     ...(origin !== undefined && { origin }),
     logger,
@@ -246,6 +249,14 @@ async function withInspector(
     await server.close();
   }
 }
+
+/** Reads policies of `whatif` in Cedar; the package is loaded when it is met. */
+const readCedar = async (policies: CedarOptions): Promise<RuleSet> =>
+  (await import("../../packages/policies/cedar/entry.ts")).cedar(policies);
+
+/** Reads policies of `whatif` in Rego; the package is loaded when it is met. */
+const readRego = async (policies: OpaOptions): Promise<RuleSet> =>
+  (await import("../../packages/policies/opa/entry.ts")).opa(policies);
 
 type Callback = (request: Request) => Promise<Response>;
 

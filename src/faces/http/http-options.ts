@@ -12,7 +12,15 @@ import { hostFunction, limitsOf, objectWith } from "../../contract/host-object.t
 import { raise } from "../../contract/kernel-error.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { type Clock, guardLogger, type Logger, type SessionStore, wallClock } from "../../index.ts";
+import {
+  type Clock,
+  guardLogger,
+  type Logger,
+  type PolicyStage,
+  type RuleSet,
+  type SessionStore,
+  wallClock,
+} from "../../index.ts";
 import { createMemorySessions } from "./memory-sessions.ts";
 
 /** A caller. Without `scopes` the caller has all rights that the kernel grants the role. */
@@ -273,6 +281,29 @@ const Options = z
      * is no /metrics.
      */
     metrics: hostFunction<() => Promise<string>>().optional(),
+    /** Readers of policies in other languages, in which `whatif` then takes them; by default it takes YAML alone. */
+    policyLanguages: z
+      .strictObject({
+        /** `cedar` of `countersign/cedar`. */
+        cedar:
+          hostFunction<
+            (policies: {
+              readonly policies: string;
+              readonly schema?: string | undefined;
+              readonly stages?: readonly PolicyStage[] | undefined;
+            }) => RuleSet | Promise<RuleSet>
+          >().optional(),
+        /** `opa` of `countersign/opa`: callers then send modules, which run without access to anything. */
+        opa: hostFunction<
+          (policies: {
+            readonly bundle: Uint8Array;
+            readonly entrypoint?: string | undefined;
+            readonly stages?: readonly PolicyStage[] | undefined;
+            readonly limits: { readonly evaluationMs: number };
+          }) => RuleSet | Promise<RuleSet>
+        >().optional(),
+      })
+      .default({}),
     /** Serves the console, a page for people, at `/`: they sign in by `sessions`, whose `home` should be `/`. */
     console: z.boolean().default(false),
     /** False leaves out the guide for users of the package, which is otherwise served at `/guide`, open to anybody. */

@@ -28,6 +28,15 @@ export const Bytes = z.custom<Uint8Array>(
   "must be bytes, such as readFileSync returns",
 );
 
+/** The default limits of an evaluation. */
+const defaultLimits = {
+  /** The time of the processor that one question may take, in ms. */
+  evaluationMs: 100,
+  /** The memory that an instance of the module may have. */
+  memoryBytes: 16 * 2 ** 20,
+} as const;
+type Limits = { readonly [K in keyof typeof defaultLimits]: number };
+
 const Options = z.strictObject({
   /** The name of the rule that denies where the policies fail; `opa` by default. */
   name: z.string().min(1).max(64).default("opa"),
@@ -41,8 +50,8 @@ const Options = z.strictObject({
   entrypoint: z.string().min(1).max(200).default("countersign/decisions"),
   /** The stages at which the policies are asked; `action` alone by default. */
   stages: z.array(PolicyStage).min(1).readonly().default(["action"]),
-  /** Limits: `evaluationMs` (100) of the processor a question, and `memoryBytes` (16 MiB) of an instance. */
-  limits: limitsOf({ evaluationMs: 100, memoryBytes: 16 * 2 ** 20 }),
+  /** Limits of time and memory: `evaluationMs`, 100 by default, and `memoryBytes`, 16 MiB. */
+  limits: limitsOf<Limits>(defaultLimits),
 });
 /** The options of `opa`. */
 export interface OpaOptions extends Readonly<z.input<typeof Options>> {}
