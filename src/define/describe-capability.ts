@@ -51,6 +51,10 @@ function describeOperator(operator: Operator): OperatorView {
 /** Returns the JSON Schema of what may be edited of an operator's call: its input. A tool brings its own schema. */
 export const inputSchemaOf = ({ input, tool }: Operator): JsonObject => tool?.inputSchema ?? schemaOf(input, "input");
 
+/** Returns the JSON Schema of an operator's payload once it is parsed. A tool brings its own schema. */
+export const payloadSchemaOf = ({ input, tool }: Operator): JsonObject =>
+  tool?.inputSchema ?? schemaOf(input, "output");
+
 /** Returns the JSON Schema of what an operator's call gives. */
 export const outputSchemaOf = ({ output }: Operator): JsonObject => schemaOf(output, "output");
 

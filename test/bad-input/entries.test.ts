@@ -17,7 +17,7 @@ import { inspectKernel, serveInspector } from "../../src/observers/inspect/index
 import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/observers/notifiers/index.ts";
 import { createLogger, createObserver } from "../../src/observers/telemetry/index.ts";
 import { defineAgent, llmOperator, replayModel } from "../../src/packages/operators/llm/index.ts";
-import { cedar, openBundle, signBundle } from "../../src/packages/policies/cedar/index.ts";
+import { cedar, cedarSchema, openBundle, signBundle } from "../../src/packages/policies/cedar/index.ts";
 import * as rego from "../../src/packages/policies/opa/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { expectCoded, expectRefused, openKernel } from "./fixture.ts";
@@ -51,6 +51,7 @@ const made = {
   },
   ...{
     cedar,
+    cedarSchema,
     openBundle: (options: never) => openBundle("", options),
     signBundle: (options: never) => signBundle({ policies: "x" }, options),
     opa: rego.opa,

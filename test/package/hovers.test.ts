@@ -28,7 +28,7 @@ const written: readonly (readonly [entry: string, names: readonly string[]])[] =
   ["src/ledger/sqlite/index.d.ts", ["sqliteLedger"]],
   ["src/ledger/postgres/index.d.ts", ["postgresLedger"]],
   ["src/hosts/restate/index.d.ts", ["restateHost"]],
-  ["src/packages/policies/cedar/index.d.ts", ["cedar", "openBundle", "signBundle"]],
+  ["src/packages/policies/cedar/index.d.ts", ["cedar", "cedarSchema", "openBundle", "signBundle"]],
   ["src/packages/policies/opa/index.d.ts", ["opa", "openBundle", "signBundle"]],
   ["src/packages/operators/llm/index.d.ts", ["llmOperator", "defineAgent"]],
   ["src/faces/http/index.d.ts", ["createHttpApp", "serveHttp"]],

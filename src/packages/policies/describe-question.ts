@@ -10,6 +10,7 @@
  * 4.  The document holds nothing but the question: equal questions give equal documents.
  */
 import type { Json } from "../../contract/json.ts";
+import { effects } from "../../contract/operator.ts";
 import type { PolicyQuestion, PolicyStage } from "../../contract/policy.ts";
 
 /** A person, a program or an agent by its type and its id. */
@@ -78,9 +79,9 @@ export interface DescribedQuestion {
 }
 
 /** Names of actions with a meaning of their own; an operator of such a name is not judged. */
-const reservedActions: ReadonlySet<string> = new Set([
+const reservedActions: ReadonlySet<string> = new Set<string>([
   ...["call", "draft", "decide", "plan", "approve", "reject", "delegate"],
-  ...["none", "read", "write_draft", "final_write", "external_send"],
+  ...effects,
 ]);
 
 /** Returns the document of a question. @throws Error for an operator with the name of another action. */

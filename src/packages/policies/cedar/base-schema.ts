@@ -38,8 +38,14 @@ type Question = {
 type PlannedStep = { step_id: String, operator: String, policy_tags: Set<String>, risk_level: String, runs?: String };
 entity Plan in [Capability, Tenant] = { payload: { steps: Set<PlannedStep> } };
 action call, draft, decide;
-action none, read, write_draft, final_write, external_send;
+action none, read, write_draft, final_write, external_send, credential_use;
 `;
 
 /** The declaration of the action at stage plan, which stands there if the policies are asked about plans. */
 export const planAction = "action plan appliesTo { principal: Principal, resource: Plan, context: Question };\n";
+
+/** The names of types that are taken: those declared here, and those of Cedar itself. */
+export const baseTypes: readonly string[] = [
+  ...["Tenant", "Role", "Group", "Capability", "Principal", "Approvals", "Question", "PlannedStep", "Plan", "Action"],
+  ...["Bool", "Boolean", "Entity", "Extension", "Long", "Record", "Set", "String"],
+];

@@ -6,7 +6,7 @@ import { loadPeers } from "../../../protocol/load-peers.ts";
 
 const packages = ["@cedar-policy/cedar-wasm@4"];
 
-export const { cedar, cedarBaseSchema, openBundle, signBundle } = await loadPeers(
+export const { cedar, cedarBaseSchema, cedarSchema, openBundle, signBundle } = await loadPeers(
   { user: "countersign/cedar", packages },
   () => import("./index.ts"),
 );

@@ -4,4 +4,5 @@ export type { OpenBundleOptions, SignBundleOptions } from "../sign-bundles.ts";
 export { cedarBaseSchema } from "./base-schema.ts";
 export { type CedarEntityProvider, type CedarOptions, cedar } from "./cedar.ts";
 export type { CedarEntity } from "./make-request.ts";
+export { type CedarSchemaOptions, cedarSchema } from "./make-schema.ts";
 export { type CedarBundle, openBundle, signBundle } from "./signed-bundle.ts";
