@@ -80,7 +80,7 @@ export class IndexRebuild {
   async #derive(row: TurnRow): Promise<Append | null> {
     if (this.#unknown.has(row.stream)) return null;
     const entry = await this.#derivation.of(row);
-    if (entry === null) this.#broken.push({ stream: row.stream, sequence: row.first_sequence, reason: "format" });
+    if (entry === null) this.#broken.push({ stream: row.stream, sequence: row.first_sequence, reason: "fold" });
     else this.#noteInstant(row.stream, entry);
     // Only indexes are compared, so that the ledger in memory needs no bytes.
     return entry === null ? null : { ...entry, row: { ...row, envelope: "", body: null } };

@@ -2,7 +2,8 @@
  * Rows and exports that are changed in their structure, under hashes that fit or not: the guide's two verifiers and the
  * kernel give the same verdict, and name the same stream, sequence and reason.
  *
- * The kernel checks more (the page lists what): the type of an event, and the audit entries against the rows.
+ * The kernel checks more (the page lists what): the type of an event, the state that follows from the events, and the
+ * audit entries against the rows.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -246,7 +247,7 @@ const spell = ({ line, stream, sequence, broken }: Verdict): string =>
 function wordsOfKernel(broken: readonly Named[]): readonly string[] {
   const streams = new Set<string>();
   return broken
-    .filter(({ reason }) => !["audit", "signature", "index"].includes(reason))
+    .filter(({ reason }) => !["audit", "signature", "fold", "index"].includes(reason))
     .flatMap(({ line, stream, sequence, reason }) => {
       if (stream === "(unreadable)") return [spell({ line: line ?? 0, broken: reason })];
       if (streams.has(stream)) return [];

@@ -82,6 +82,10 @@ const writeNoUtf8: Damage = (db, stream) => {
 
 const nestedDeeply = `"payload":{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},`;
 
+const noSteps = rewrite({
+  event: (event: TurnEvent) => (event.type === "PLAN_CREATED" ? { ...event, payload: { plan: {} } } : event),
+});
+
 const damages: readonly (readonly [string, Damage])[] = [
   ["a row of a later format, under fitting hashes", renew("envelope", '"v":3', '"v":4')],
   ["an event of a later release, under fitting hashes", renew("body", "GATE_OPENED", "GATE_WIDENED")],
@@ -125,12 +129,7 @@ const damages: readonly (readonly [string, Damage])[] = [
   ["payloads of null under fitting hashes", rewrite({ event: (event) => ({ ...event, payload: null }) })],
   ["events of null under fitting hashes", rewrite({ event: () => null })],
   ["an instant that is none, under fitting hashes", rewrite({ envelope: () => ({ now: "soon" }) })],
-  [
-    "a plan without steps, under fitting hashes",
-    rewrite({
-      event: (event: TurnEvent) => (event.type === "PLAN_CREATED" ? { ...event, payload: { plan: {} } } : event),
-    }),
-  ],
+  ["a plan without steps, under fitting hashes", noSteps],
 ];
 
 async function drain(items: AsyncIterable<unknown>): Promise<void> {
@@ -229,4 +228,13 @@ describe.each(damages)("%s", (what, damage) => {
       if (item.type === "workflow") told.add(item.workflow_id);
     expect(told.has(other)).toBe(true);
   });
+});
+
+it("[LED-02] verify says that no state follows from events whose payloads no kernel writes", async () => {
+  const path = freshPath();
+  await using t = await open(path);
+  const { workflow_id } = await t.run("Test.Job");
+  harm(path, workflow_id, noSteps);
+  const { broken } = await t.kernel.verify();
+  expect(broken.filter(({ reason }) => reason !== "index")).toMatchObject([{ stream: workflow_id, reason: "fold" }]);
 });

@@ -109,6 +109,7 @@ const meanings: Readonly<Record<string, string>> = {
   link: "the entry does not follow the one before it",
   sequence: "the numbering has a gap or a wrong number",
   format: "the entry cannot be read",
+  fold: "the entry can be read, and its events give no state of the workflow",
   index: "the index does not say what the log does",
   audit: "the audit is not what the events say",
   signature: "a decision's signature is missing or not good, or the call is not what was approved",
