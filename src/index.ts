@@ -293,7 +293,7 @@ export type { Authenticator } from "./ports/authenticator.ts";
 export type { Clock } from "./ports/clock.ts";
 export type * from "./ports/decision-index.ts";
 export type { Delivery, DeliveryCounts, DeliveryStore } from "./ports/delivery-store.ts";
-export type { GatePageFilter, GatePlace, GateSelection, GateWork, SeatCount } from "./ports/gate-page.ts";
+export type { GatePageFilter, GatePlace, GateSelection, GateWork } from "./ports/gate-page.ts";
 export type { GrantChanges, GrantIndex } from "./ports/grant-index.ts";
 export type { Host, HostWork, Rested } from "./ports/host.ts";
 export type {

@@ -41,15 +41,24 @@ export async function selectSeats(
   const tests = await testsOf(parts, filter, caller);
   if (tests.length === 0) return null;
   const most = parts.runtime.limits.maxListScanned;
-  const found = await parts.store.countSeats(selection, most + 1);
-  if (found.length > most) refuseMore(most);
+  const found = await findSeats(parts.store, selection, most);
   const kept: string[] = [];
-  for (const [at, { seat }] of found.entries()) {
+  for (const [at, seat] of found.entries()) {
     if (at % segment === segment - 1) await yieldToEventLoop();
     const gate = gateOfSeats(seat);
     if (tests.every((passes) => passes(gate))) kept.push(seat);
   }
   return kept.length === found.length && found.length > 0 ? null : kept;
+}
+
+/** Finds the texts of the whole tenant, which costs least; if they are too many, those of the selection. */
+async function findSeats(store: LedgerStore, selection: GateSelection, most: number): Promise<readonly string[]> {
+  const { tenant_id } = selection;
+  for (const within of tenant_id === undefined ? [selection] : [{ tenant_id }, selection]) {
+    const found = await store.listSeats(within, most + 1);
+    if (found.length <= most) return found;
+  }
+  return refuseMore(most);
 }
 
 async function testsOf(

@@ -40,9 +40,3 @@ export interface GateSelection {
 
 /** A page of waiting gates. */
 export type GatePageFilter = GateSelection & Paged<GatePlace> & { readonly sort?: GateSort };
-
-/** One text of `seatText`, and the number of gates that have it. */
-export interface SeatCount {
-  readonly seat: string;
-  readonly gates: number;
-}

@@ -21,7 +21,7 @@ import type { StoredQueueLimits } from "../contract/queue-limits.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { DecisionIndex, IndexedDecision } from "./decision-index.ts";
-import type { GatePageFilter, GateSelection, GateWork, SeatCount } from "./gate-page.ts";
+import type { GatePageFilter, GateSelection, GateWork } from "./gate-page.ts";
 import type { GrantChanges, GrantIndex } from "./grant-index.ts";
 import type { QueueEntry, QueueIndex } from "./queue-index.ts";
 import type { IndexedSchedule, ScheduleIndex } from "./schedule-index.ts";
@@ -351,8 +351,11 @@ export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, Grant
   listGates(page: GatePageFilter): Promise<readonly CutGate[]>;
   /** Counts the gates of a selection. */
   countGates(selection: GateSelection): Promise<number>;
-  /** Returns the different texts of `seatText` in a selection, each with the number of its gates; at most `limit`. */
-  countSeats(selection: GateSelection, limit: number): Promise<readonly SeatCount[]>;
+  /**
+   * Returns the different texts of `seatText` in a selection, at most `limit`. For a tenant alone it is as cheap as they
+   * are few, however many gates there are.
+   */
+  listSeats(selection: GateSelection, limit: number): Promise<readonly string[]>;
   /** Returns all halts of all tenants that were ever set, in the order of their positions; a cheap call. */
   halts(): Promise<readonly StoredHalt[]>;
   /** Returns, for each holder of a tenant (of all tenants without one), how much it holds, by the holder's name. */

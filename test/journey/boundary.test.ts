@@ -81,7 +81,7 @@ describe("storage", () => {
       ...(["name", "open", "close"] as const),
       ...(["append", "read", "last", "tail", "position", "dataVersion", "version"] as const),
       ...(["head", "heads", "heartbeat", "claim", "takeUp", "release", "held", "nextDue"] as const),
-      ...(["listHeads", "countHeads", "listGates", "countGates", "countSeats", "countHolds", "halts"] as const),
+      ...(["listHeads", "countHeads", "listGates", "countGates", "listSeats", "countHolds", "halts"] as const),
       ...(["decisions", "countDecisions"] as const),
       ...(["grant", "grants", "grantsFor", "grantingTenants"] as const),
       ...(["standIn", "standIns", "standInsFor", "standInTenants"] as const),

@@ -140,7 +140,7 @@ describe("the store", () => {
     "gates",
     "listGates",
     "countGates",
-    "countSeats",
+    "listSeats",
     "countHolds",
     "halts",
     "charges",

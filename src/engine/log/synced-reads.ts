@@ -20,7 +20,7 @@ const syncedMethods = [
   "gates",
   "listGates",
   "countGates",
-  "countSeats",
+  "listSeats",
   "decisions",
   "countDecisions",
   "countHolds",

@@ -3,7 +3,9 @@
  * latter, which are short, and the records of one page.
  */
 
+import { sha256 } from "../../contract/digest.ts";
 import { gateChanges, gateColumns, gatePlace } from "../tables/columns.ts";
+import type { SeatWords } from "../tables/gate-queries.ts";
 import type { BatchPlan, Cell } from "../tables/plan-batch.ts";
 
 type Insert = (table: string, columns: string, conflict?: string) => string;
@@ -12,6 +14,38 @@ const ofRecord = ["record", "listed"];
 /** The columns of each table. */
 const recordColumns = [...gatePlace, ...ofRecord];
 const listColumns = gateColumns.filter((column) => !ofRecord.includes(column));
+
+/**
+ * The digest of who may decide a gate, by which seats are found: the text itself may be too long for an index. (An
+ * index takes no function that depends on a setting, so that the bytes of the text are read by their escapes.)
+ */
+export const seatDigest = String.raw`sha256(decode(replace(seat, '\', '\\'), 'escape'))`;
+
+const nextSeat = (condition: string): string =>
+  `(SELECT ${seatDigest} FROM gate_lists WHERE tenant_id = ? ${condition} ORDER BY ${seatDigest} LIMIT 1)`;
+
+/**
+ * The words of Postgres. Each seat of a tenant is found behind the digest of the one before it. Digests are values of a
+ * statement, so that its plan can go by how many gates have them.
+ */
+export const inPostgres: SeatWords = {
+  ofTenant: (tenant, limit) => ({
+    text: `
+      WITH RECURSIVE digests (digest) AS (
+        SELECT ${nextSeat("")}
+        UNION ALL
+        SELECT ${nextSeat(`AND ${seatDigest} > digests.digest`)} FROM digests WHERE digests.digest IS NOT NULL
+      )
+      SELECT found.seat FROM digests CROSS JOIN LATERAL
+        (SELECT seat FROM gate_lists WHERE tenant_id = ? AND ${seatDigest} = digests.digest LIMIT 1) AS found
+      LIMIT ?`,
+    values: [tenant, tenant, tenant, limit],
+  }),
+  isOneOf: (seats) => [
+    `${seatDigest} = ANY(?::bytea[])`,
+    `{${seats.map((seat) => `"\\\\x${sha256(seat)}"`).join(",")}}`,
+  ],
+};
 
 const typed = (columns: readonly string[]): string =>
   columns.map((column) => `${column} ${column.endsWith("_at") ? "float8" : "text"}`).join(", ");

@@ -4,14 +4,12 @@
  * Owns: the names under which their texts are prepared: as many as there are ways to select.
  */
 import { type Columns, parseCell } from "../tables/columns.ts";
-import { listedTexts } from "../tables/gate-queries.ts";
 import { listOfHalts, type Query } from "../tables/list-queries.ts";
 import type { Statement } from "./query.ts";
 
 /** Words of SQLite, with those that stand for them here. */
 const words = [
   [listOfHalts, "json_agg(DISTINCT h.holder)::text"],
-  [listedTexts, "SELECT json_array_elements_text(?::json)"],
   ["instr(", "strpos("],
   [/FROM gates (?!AS)/g, "FROM gate_lists "],
 ] as const;
@@ -29,6 +27,12 @@ export function toStatement({ text, values }: Pick<Statement, "values"> & Pick<Q
   const name = names.get(numbered) ?? `list${names.size}`;
   names.set(numbered, name);
   return { name, text: numbered, values };
+}
+
+/** Returns the statement of a query whose plan depends on its values: without a name it is planned each time. */
+export function planAnew(query: Parameters<typeof toStatement>[0]): Statement {
+  const { name: _, ...statement } = toStatement(query);
+  return statement;
 }
 
 /** Returns a row with its title as text; it is kept as JSON text, because it may hold any character. */

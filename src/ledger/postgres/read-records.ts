@@ -7,7 +7,6 @@
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { listGate } from "../../contract/listed-gate.ts";
-import type { SeatCount } from "../../ports/gate-page.ts";
 import type {
   HoldCount,
   LedgerStore,
@@ -28,10 +27,11 @@ import {
   toStoredHalt,
 } from "../tables/columns.ts";
 import { decisionCountQuery, decisionPageQuery, readDecisions } from "../tables/decision-queries.ts";
-import { gateCountQuery, gatePageQuery, seatCountQuery } from "../tables/gate-queries.ts";
+import { gateCountQuery, gatePageQuery, seatQuery } from "../tables/gate-queries.ts";
 import { headCountQuery, headPageQuery, headQuery, inListOrder, type Query } from "../tables/list-queries.ts";
 import { digestOf } from "./append.ts";
-import { plain, toStatement } from "./list-statement.ts";
+import { inPostgres } from "./gate-statements.ts";
+import { plain, planAnew, toStatement } from "./list-statement.ts";
 import { firstOf, type Runner, rowsOf, type Statement } from "./query.ts";
 import { searchHeads } from "./search-heads.ts";
 import { statement } from "./statements.ts";
@@ -72,7 +72,7 @@ type Records =
   | "gates"
   | "listGates"
   | "countGates"
-  | "countSeats"
+  | "listSeats"
   | "decisions"
   | "countDecisions"
   | "countHolds"
@@ -88,15 +88,15 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
     gates: (filter) => read("gates", async (on) => (await rowsOf(on, gatesStatement(filter))).map(recordOf<Gate>)),
     listGates: (page) =>
       read("listGates", async (on) => {
-        const rows = await rowsOf(on, toStatement(gatePageQuery(page)));
+        const rows = await rowsOf(on, planAnew(gatePageQuery(page, inPostgres)));
         const gates = rows.map(({ listed }) => listGate(parseCell<Gate>(listed, "listed")));
         return inListOrder(page, gates);
       }),
-    countGates: (selection) => read("countGates", (on) => countOf(on, gateCountQuery(selection))),
-    countSeats: (selection, limit) =>
-      read("countSeats", async (on) => {
-        const rows = await rowsOf(on, toStatement(seatCountQuery(selection, limit)));
-        return rows as unknown as readonly SeatCount[];
+    countGates: (selection) => read("countGates", (on) => countOf(on, gateCountQuery(selection, inPostgres))),
+    listSeats: (selection, limit) =>
+      read("listSeats", async (on) => {
+        const rows = await rowsOf(on, planAnew(seatQuery(selection, limit, inPostgres)));
+        return rows.map(({ seat }) => seat as string);
       }),
     decisions: (page) =>
       read("decisions", async (on) => readDecisions(page, await rowsOf(on, toStatement(decisionPageQuery(page))))),

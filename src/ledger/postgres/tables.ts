@@ -6,6 +6,7 @@
  * 3.  What a host names is kept as JSON text: 1 and "1" are different, and no character is refused.
  */
 import { dueOrder } from "../tables/gate-queries.ts";
+import { seatDigest } from "./gate-statements.ts";
 
 const id = 'text COLLATE "C"';
 
@@ -104,6 +105,7 @@ export const tables = `
   CREATE INDEX gates_newest ON gate_lists (tenant_id, workflow_id DESC, gate_id);
   CREATE INDEX gates_opened ON gate_lists (tenant_id, opened_at, workflow_id, gate_id);
   CREATE INDEX gates_due ON gate_lists (tenant_id, (${dueOrder}), workflow_id, gate_id);
+  CREATE INDEX gates_seats ON gate_lists (tenant_id, (${seatDigest}));
 
   -- The workflows that begin nothing, as a whole (step_id '') or in one step, and who holds them: 'pause', or a halt.
   CREATE TABLE holds (

@@ -7,7 +7,7 @@ import type { Decision } from "../../contract/decision.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { type CutGate, listGate } from "../../contract/listed-gate.ts";
 import type { DecisionPageQuery, DecisionSelection } from "../../ports/decision-index.ts";
-import type { GatePageFilter, GateSelection, SeatCount } from "../../ports/gate-page.ts";
+import type { GatePageFilter, GateSelection } from "../../ports/gate-page.ts";
 import type {
   HeadFilter,
   HeadPage,
@@ -20,7 +20,7 @@ import type {
 } from "../../ports/ledger-store.ts";
 import { type Columns, parseCell, toHead, toListedHead } from "../tables/columns.ts";
 import { decisionCountQuery, decisionPageQuery, readDecisions } from "../tables/decision-queries.ts";
-import { gateCountQuery, gatePageQuery, seatCountQuery } from "../tables/gate-queries.ts";
+import { gateCountQuery, gatePageQuery, seatQuery } from "../tables/gate-queries.ts";
 import {
   headCountQuery,
   headPageQuery,
@@ -66,7 +66,7 @@ export const countHeads = (connection: Connection, selection: HeadSelection): nu
 export const countGates = (connection: Connection, selection: GateSelection): number =>
   countOf(connection, gateCountQuery(selection));
 
-export const countSeats = (connection: Connection, selection: GateSelection, limit: number): readonly SeatCount[] =>
-  all(connection, seatCountQuery(selection, limit)) as unknown as readonly SeatCount[];
+export const listSeats = (connection: Connection, selection: GateSelection, limit: number): readonly string[] =>
+  all(connection, seatQuery(selection, limit)).map(({ seat }) => seat as string);
 
 const countOf = (connection: Connection, query: Query): number => all(connection, query)[0]?.["n"] as number;

@@ -21,10 +21,10 @@ import {
   countDecisions,
   countGates,
   countHeads,
-  countSeats,
   listDecisions,
   listGates,
   listHeads,
+  listSeats,
   readHeads,
   searchHeads,
 } from "./read-lists.ts";
@@ -223,7 +223,7 @@ type RecordIndex =
   | "gates"
   | "listGates"
   | "countGates"
-  | "countSeats"
+  | "listSeats"
   | "decisions"
   | "countDecisions"
   | "countHolds"
@@ -245,7 +245,7 @@ function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
     gates: (filter) => run("gates", (on) => readGates(on, filter)),
     listGates: (page) => run("listGates", (on) => listGates(on, page)),
     countGates: (selection) => run("countGates", (on) => countGates(on, selection)),
-    countSeats: (selection, limit) => run("countSeats", (on) => countSeats(on, selection, limit)),
+    listSeats: (selection, limit) => run("listSeats", (on) => listSeats(on, selection, limit)),
     decisions: (page) => run("decisions", (on) => listDecisions(on, page)),
     countDecisions: (selection) => run("countDecisions", (on) => countDecisions(on, selection)),
     halts: () => run("halts", ({ statements }) => statements.halts.all().map(toStoredHalt)),

@@ -17,16 +17,37 @@ export const dueOrder = `coalesce(due_at, ${neverDue})`;
 /** The columns by which lists select, beside tenant and place. */
 export const listedBy = "seat, operator, intent_type, principal_id, risk, opened_at, due_at, above, search";
 
-/** The texts of a JSON list, in the words of SQLite; another store replaces them. */
-export const listedTexts = "SELECT value FROM json_each(?)";
+/** How a store finds gates by their seats: each has an index of its own for it. */
+export interface SeatWords {
+  /** Returns the query of the different seats of a tenant. */
+  readonly ofTenant: (tenant: string, limit: number) => Query;
+  /** Returns the term of the gates that have one of these seats. */
+  readonly isOneOf: (seats: readonly string[]) => Term;
+}
+
+/** The words of SQLite. Each seat of a tenant is found in the index behind the one before it. */
+const inSqlite: SeatWords = {
+  ofTenant: (tenant, limit) => ({
+    text: `
+      WITH RECURSIVE seats (seat) AS (
+        SELECT (SELECT min(seat) FROM gates WHERE tenant_id = ?)
+        UNION ALL
+        SELECT (SELECT min(g.seat) FROM gates AS g WHERE g.tenant_id = ? AND g.seat > seats.seat)
+        FROM seats WHERE seats.seat IS NOT NULL
+      )
+      SELECT seat FROM seats WHERE seat IS NOT NULL LIMIT ?`,
+    values: [tenant, tenant, limit],
+  }),
+  isOneOf: (seats) => ["seat IN (SELECT value FROM json_each(?))", JSON.stringify(seats)],
+};
 
 /** The instant that an order goes by; null for the order of workflows. */
 const keyOf = { newest: "opened_at", oldest: "opened_at", due: dueOrder } as const;
 
 /** Returns the query of a page. `g` is a gate of the page with its record. */
-export function gatePageQuery(page: GatePageFilter): Query {
+export function gatePageQuery(page: GatePageFilter, words = inSqlite): Query {
   const { sort, limit } = page;
-  const terms = [...selectionOfGates(page), ...gateCursors(page)];
+  const terms = [...selectionOfGates(page, words), ...gateCursors(page)];
   const key = sort === undefined ? "" : `${keyOf[sort]} AS at, `;
   const text = `
     SELECT coalesce(g.listed, g.record) AS listed
@@ -46,19 +67,20 @@ function orderOf(page: GatePageFilter, isOuter = false): string {
   return `${isOuter ? "page.at" : keyOf[sort]}${way}, ${workflow}${way}, ${gate}${way}`;
 }
 
-export const gateCountQuery = (selection: GateSelection): Query =>
-  countQuery("gates", [...selectionOfGates(selection)]);
+export const gateCountQuery = (selection: GateSelection, words = inSqlite): Query =>
+  countQuery("gates", [...selectionOfGates(selection, words)]);
 
-/** Returns the query of the different seats of a selection, with their numbers. */
-export function seatCountQuery(selection: GateSelection, limit: number): Query {
-  const terms = [...selectionOfGates(selection)];
-  const text = `SELECT seat, count(*) AS gates FROM gates ${where(terms)} GROUP BY seat LIMIT ?`;
-  return { text, values: [...valuesOf(terms), limit] };
+/** Returns the query of the different seats of a selection. */
+export function seatQuery(selection: GateSelection, limit: number, words = inSqlite): Query {
+  const { tenant_id, ...others } = selection;
+  if (tenant_id !== undefined && Object.keys(others).length === 0) return words.ofTenant(idText(tenant_id), limit);
+  const terms = [...selectionOfGates(selection, words)];
+  return { text: `SELECT DISTINCT seat FROM gates ${where(terms)} LIMIT ?`, values: [...valuesOf(terms), limit] };
 }
 
 const equal = ["workflow_id", "operator", "intent_type", "risk"] as const;
 
-function* selectionOfGates(selection: GateSelection): Generator<Term> {
+function* selectionOfGates(selection: GateSelection, words: SeatWords): Generator<Term> {
   const { tenant_id, under, principal_id, due_before, since, until, text, seats } = selection;
   if (tenant_id !== undefined) yield ["tenant_id = ?", idText(tenant_id)];
   for (const name of equal) {
@@ -71,7 +93,7 @@ function* selectionOfGates(selection: GateSelection): Generator<Term> {
   if (since !== undefined) yield ["opened_at >= ?", since];
   if (until !== undefined) yield ["opened_at < ?", until];
   if (text !== undefined) yield ["instr(search, ?) > 0", text];
-  if (seats !== undefined) yield [`seat IN (${listedTexts})`, JSON.stringify(seats)];
+  if (seats !== undefined) yield seats.length === 0 ? ["1 = 0"] : words.isOneOf(seats);
 }
 
 function* gateCursors({ after, before, sort }: GatePageFilter): Generator<Term> {
