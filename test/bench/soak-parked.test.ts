@@ -2,6 +2,7 @@
  * `npm run soak:parked` in small: what opening, a first approval and lists read does not depend on how much is parked.
  */
 import { describe, expect, it } from "vitest";
+import { wallClock } from "../../src/adapters/wall-clock.ts";
 import { createKernel } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
@@ -37,11 +38,15 @@ function counting(store: LedgerStore) {
   return { ledger, take };
 }
 
+/** A clock that stands: what is known of other tenants' orders does not grow old, however slow the machine is. */
+const stopped = { ...wallClock, now: () => startedAt };
+const startedAt = Date.now();
+
 async function readOf(count: number) {
   const path = freshPath();
   await fillParked({ path }, { count, originals: 30 });
   const { ledger, take } = counting(sqliteLedger({ path }));
-  const kernel = await createKernel({ ledger, capabilities: soakCapabilities });
+  const kernel = await createKernel({ ledger, capabilities: soakCapabilities, clock: stopped });
   try {
     const opened = take();
     const listed = await kernel.workflows({ ...waiting, limit: 10 }, callerOf(0));
