@@ -52,9 +52,9 @@ export interface ChainBreak {
   readonly sequence: number;
   /**
    * The kind of the damage. `missing`: the row has no body. `spelling`: its JSON is not formatted as a kernel formats
-   * it. `signature`: the chain is intact, and a signed approval in the row does not verify. `fold`: the row can be read,
-   * and no state of its workflow follows from its events. `index`: the log is intact, and a row of an index disagrees
-   * with it.
+   * it. `signature`: the chain is intact, and a signed approval in the row does not verify. `fold`: the row can be
+   * read, and no state of its workflow follows from its events. `index`: the log is intact, and a row of an index
+   * disagrees with it.
    */
   readonly reason: RowDamage | "link" | "sequence" | "format" | "spelling" | "signature" | "fold" | "index";
   /** The damaged entry of an index, and what is wrong with it. */

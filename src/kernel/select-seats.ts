@@ -16,7 +16,7 @@ import { gateOfSeats } from "../contract/gate-seats.ts";
 import type { GateFilter } from "../contract/list-filter.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
-import type { GateSelection } from "../ports/gate-page.ts";
+import { fewSeats, type GateSelection } from "../ports/gate-page.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { assignedFinder, type SeatParts, snoozedFinder, votedFinder, waitingFinder } from "./describe-seat.ts";
 
@@ -51,14 +51,14 @@ export async function selectSeats(
   return kept.length === found.length && found.length > 0 ? null : kept;
 }
 
-/** Finds the texts of the whole tenant, which costs least; if they are too many, those of the selection. */
+/** Finds the texts of the whole tenant, which costs least while they are few; else those of the selection. */
 async function findSeats(store: LedgerStore, selection: GateSelection, most: number): Promise<readonly string[]> {
   const { tenant_id } = selection;
-  for (const within of tenant_id === undefined ? [selection] : [{ tenant_id }, selection]) {
-    const found = await store.listSeats(within, most + 1);
-    if (found.length <= most) return found;
-  }
-  return refuseMore(most);
+  const few = Math.min(fewSeats, most);
+  const ofTenant = tenant_id === undefined ? null : await store.listSeats({ tenant_id }, few + 1);
+  if (ofTenant !== null && ofTenant.length <= few) return ofTenant;
+  const found = await store.listSeats(selection, most + 1);
+  return found.length > most ? refuseMore(most) : found;
 }
 
 async function testsOf(

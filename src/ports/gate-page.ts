@@ -38,5 +38,8 @@ export interface GateSelection {
   readonly seats?: readonly string[];
 }
 
+/** The number of seats of a tenant up to which a store looks for each by itself. */
+export const fewSeats = 1_000;
+
 /** A page of waiting gates. */
 export type GatePageFilter = GateSelection & Paged<GatePlace> & { readonly sort?: GateSort };

@@ -352,8 +352,8 @@ export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, Grant
   /** Counts the gates of a selection. */
   countGates(selection: GateSelection): Promise<number>;
   /**
-   * Returns the different texts of `seatText` in a selection, at most `limit`. For a tenant alone it is as cheap as they
-   * are few, however many gates there are.
+   * Returns the different texts of `seatText` in a selection, at most `limit`. For a tenant alone, and a limit of
+   * `fewSeats` and one more, a store looks for each by itself: the cost does not depend on the number of gates.
    */
   listSeats(selection: GateSelection, limit: number): Promise<readonly string[]>;
   /** Returns all halts of all tenants that were ever set, in the order of their positions; a cheap call. */

@@ -7,7 +7,7 @@
  * 2.  All terms are decided by the index; the record is read of gates of the page only.
  */
 import { neverDue } from "../../contract/instant.ts";
-import type { GatePageFilter, GatePlace, GateSelection } from "../../ports/gate-page.ts";
+import { fewSeats, type GatePageFilter, type GatePlace, type GateSelection } from "../../ports/gate-page.ts";
 import { idText } from "./columns.ts";
 import { type Bound, countQuery, isBackward, type Query, type Term, valuesOf, where } from "./list-queries.ts";
 
@@ -73,7 +73,8 @@ export const gateCountQuery = (selection: GateSelection, words = inSqlite): Quer
 /** Returns the query of the different seats of a selection. */
 export function seatQuery(selection: GateSelection, limit: number, words = inSqlite): Query {
   const { tenant_id, ...others } = selection;
-  if (tenant_id !== undefined && Object.keys(others).length === 0) return words.ofTenant(idText(tenant_id), limit);
+  const isOfTenant = tenant_id !== undefined && Object.keys(others).length === 0;
+  if (isOfTenant && limit <= fewSeats + 1) return words.ofTenant(idText(tenant_id), limit);
   const terms = [...selectionOfGates(selection, words)];
   return { text: `SELECT DISTINCT seat FROM gates ${where(terms)} LIMIT ?`, values: [...valuesOf(terms), limit] };
 }
