@@ -136,6 +136,20 @@ describe("[LED-01] the list of workflows", () => {
 });
 
 describe("[GAT-01] the list of gates", () => {
+  it("is of at most limits.maxListScanned sets of people; a selection with fewer is answered", async () => {
+    const operators = ["a", "b", "c"].map((name) => counted(`Note.${name}`, { effect: "write_draft" }));
+    const steps = operators.map((operator) =>
+      step(operator.name.slice(5), operator, { gate: { roles: [operator.name] } }),
+    );
+    const limits = { maxListScanned: 2 };
+    await using t = await createTestKernel({ capabilities: [story(operators, steps)], limits });
+    await t.run(intent);
+    const role = "Note.b";
+    expect((await refusalOf(t.kernel.gates({ role }, testCaller))).code).toBe("T0_LIST_TOO_WIDE");
+    expect(await t.kernel.gates({ role, operator: role }, testCaller)).toHaveLength(1);
+    expect(await t.kernel.gates({ role, operator: "Note.a" }, testCaller)).toHaveLength(0);
+  });
+
   it("is by operator, role and due date, in pages that lose and repeat nothing", async () => {
     const day = { after_ms: 86_400_000, action: "deny" } as const;
     const pay = counted("Note.Pay", { effect: "write_draft" });
