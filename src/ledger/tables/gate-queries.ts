@@ -17,7 +17,7 @@ export const dueOrder = `coalesce(due_at, ${neverDue})`;
 /** The columns by which lists select, beside tenant and place. */
 export const listedBy = "seat, operator, intent_type, principal_id, risk, opened_at, due_at, above, search";
 
-/** How a store finds gates by their seats: each has an index of its own for it. */
+/** The words in which a store finds gates by their seats, through an index of its own. */
 export interface SeatWords {
   /** Returns the query of the different seats of a tenant. */
   readonly ofTenant: (tenant: string, limit: number) => Query;
