@@ -153,12 +153,58 @@ it("hands a permit to one taker, who then cannot have it run as well", async () 
   expect(tool.calls).toEqual([]);
 });
 
+/** Returns the outcomes of the one use of a permit, once it is in this state. */
+async function outcomesOfRun({ kernel }: Awaited<ReturnType<typeof openDesk>>, state: "waiting" | "completed") {
+  const find = async () => (await kernel.workflows({ intent_type: "Agent.Run" })).map((run) => run.state);
+  await expect.poll(find).toEqual([state]);
+  const [run] = await kernel.workflows({ intent_type: "Agent.Run" });
+  const { outcomes } = await kernel.workflow(run?.workflow_id ?? "", testCaller);
+  return outcomes.map(({ content }) => content);
+}
+
+it("records the result that a taker reports, once, for the use that took the permit", async () => {
+  await using desk = await openDesk({ policies: [allowing("refund")] });
+  const thread = desk.support.thread("t");
+  await thread.take(refund(), "a");
+  expect(await outcomesOfRun(desk, "waiting")).toEqual([]);
+  for (const _ of [1, 2]) expect(await thread.report("a", { output: { paid: 9 } })).toEqual({ status: "reported" });
+  await thread.report("b", { output: "of another use" });
+  expect(await outcomesOfRun(desk, "completed")).toEqual([{ output: { paid: 9 } }]);
+});
+
+it.each([
+  ["a long output", { output: "é".repeat(30_000) }, { output: `"${"é".repeat(19_999)}`, cut_from: 30_002 }],
+  ["a long error", { error: "x".repeat(30_000) }, { error: "x".repeat(20_000), cut_from: 30_000 }],
+  [
+    "a character that the bound divides",
+    { error: `${"x".repeat(19_999)}😀` },
+    { error: `${"x".repeat(19_999)}\ufffd`, cut_from: 20_001 },
+  ],
+  ["no output", { output: undefined }, { output: null }],
+  ["an output that is no JSON", { output: 1n }, { output: expect.stringContaining("the output is not JSON") }],
+] as const)("keeps %s within its bound", async (_case, reported, kept) => {
+  await using desk = await openDesk({ policies: [allowing("refund")] });
+  const thread = desk.support.thread("t");
+  await thread.take(refund(), "a");
+  expect(await thread.report("a", reported)).toEqual({ status: "reported" });
+  expect(await outcomesOfRun(desk, "completed")).toEqual([kept]);
+});
+
+it("states of a use whose result is not reported within a day that nobody knows its end", async () => {
+  await using desk = await openDesk({ policies: [allowing("refund")] });
+  await desk.support.thread("t").take(refund(), "a");
+  expect(await outcomesOfRun(desk, "waiting")).toEqual([]);
+  await desk.clock.advance(86_400_000);
+  expect(await outcomesOfRun(desk, "completed")).toEqual([{ unreported: true }]);
+});
+
 it("refuses with a code where the kernel is stopped, throws, or lacks the packages", async () => {
   const desk = await openDesk({ policies: [allowing("refund")] });
   const tool = countedTool();
   const thread = desk.support.thread("t");
   await desk[Symbol.asyncDispose]();
-  expect(await thread.run(refund(), tool.run)).toMatchObject({ status: "refused", code: "T0_KERNEL_STOPPED" });
+  for (const refused of [await thread.run(refund(), tool.run), await thread.report("a", { output: 1 })])
+    expect(refused).toMatchObject({ status: "refused", code: "T0_KERNEL_STOPPED" });
   const broken = new Proxy(desk.kernel, {
     get: (target, name) =>
       name === "submit" ? () => Promise.reject(new Error("connect ECONNREFUSED")) : Reflect.get(target, name),

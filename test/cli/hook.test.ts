@@ -75,6 +75,16 @@ it.each([
   expect(denied.permissionDecisionReason).toContain(code);
 });
 
+it("tells the person at the terminal, and ends well, where a result cannot be recorded", async () => {
+  using folder = makeTempFolder();
+  writeFileSync(join(folder.path, "hook.db"), "no ledger, but a text of some length".repeat(40));
+  const child = startProcess(folder.path, "hook", "--db", join(folder.path, "hook.db"));
+  child.stdin.end(JSON.stringify(use("toolu_1", { hook_event_name: "PostToolUse", tool_response: { stdout: "" } })));
+  const [out, { code }] = await Promise.all([text(child.stdout), endOf(child)]);
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toEqual({ systemMessage: expect.stringContaining("T0_LEDGER_NOT_A_DATABASE") });
+});
+
 it.each([
   ["no JSON", "{"],
   ["another event", use("toolu_1", { hook_event_name: "Stop" })],

@@ -74,6 +74,11 @@ export interface FailedCall {
 /** The end of a call that was to be run. */
 export type RunCall = MadeCall | FailedCall | RefusedCall | WaitingCall;
 
+/** The result of a tool that its framework ran by itself: the output, or the message of the error. */
+export type ReportedAnswer = { readonly output: unknown } | { readonly error: string };
+/** The end of a report: the result is recorded, or the kernel gave no answer. */
+export type ReportedCall = { readonly status: "reported" } | RefusedCall;
+
 /** Runs a tool of a framework with the permitted arguments, and learns whether the model gave others. */
 export type ToolFunction = (args: JsonObject, signal: AbortSignal, isChanged: boolean) => unknown;
 
@@ -88,4 +93,9 @@ export interface AgentThread {
    * asker: the same one receives the permit again. Rejects only with the reason of `signal`.
    */
   readonly take: (call: AgentCall, taker: string, signal?: AbortSignal) => Promise<JudgedCall>;
+  /**
+   * Records the result of the tool that this taker ran, of which the ledger keeps 20,000 characters. A result that is
+   * reported twice is recorded once. Never rejects.
+   */
+  readonly report: (taker: string, answer: ReportedAnswer) => Promise<ReportedCall>;
 }

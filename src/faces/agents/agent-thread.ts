@@ -21,20 +21,23 @@ import type {
   AllowedCall,
   JudgedCall,
   RefusedCall,
+  ReportedAnswer,
+  ReportedCall,
   RunCall,
   ToolFunction,
   WaitingCall,
   WaitingGate,
 } from "./agent-call.ts";
+import { boundAnswer } from "./bound-answer.ts";
 import {
   AgentPayload,
   callIntent,
   permitOutcome,
+  resultEvent,
   resultOutcome,
   runIntent,
   ToolAnswer,
   type ToolEffect,
-  takeIntent,
 } from "./call-package.ts";
 import { agentError, describeApproval, describeChange, describeError, describeRefusal } from "./call-words.ts";
 import type { LiveTools } from "./live-tools.ts";
@@ -80,9 +83,25 @@ export class KernelThread implements AgentThread {
     return orRefused(signal, async () => {
       const judged = await this.#judge(call, signal);
       if (judged.status !== "allowed") return judged;
-      await this.#use(takeIntent, judged, call.tool, { taker });
+      const effect = this.#effectOf(call.tool);
+      await this.#use(judged, call.tool, { effect, result_key: this.#resultKeyOf(taker) });
       return judged;
     });
+  }
+
+  report(taker: string, answer: ReportedAnswer): Promise<ReportedCall> {
+    return orRefused(never, async () => {
+      const { kernel, caller } = this.#parts;
+      const key = this.#resultKeyOf(taker);
+      await kernel.emit({ ...caller, name: resultEvent, key, event_id: key, payload: boundAnswer(answer) });
+      return { status: "reported" };
+    });
+  }
+
+  /** Returns the key by which the result of a use finds the run that waits for it. */
+  #resultKeyOf(taker: string): string {
+    const { agent, thread } = this.#parts;
+    return keyOf("result", agent, thread, taker);
   }
 
   /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for arguments that are no JSON, and as `submit`. */
@@ -176,7 +195,7 @@ export class KernelThread implements AgentThread {
       (args, limit) => tool(args, limit, isChanged),
       async () => {
         const effect = this.#effectOf(call.tool);
-        const workflow_id = await this.#use(runIntent, judged, call.tool, { effect });
+        const workflow_id = await this.#use(judged, call.tool, { effect });
         const stop = (): void =>
           void kernel.cancel(workflow_id, { ...caller, reason: "the agent was stopped" }).catch(() => 0);
         signal.addEventListener("abort", stop, { once: true });
@@ -206,11 +225,11 @@ export class KernelThread implements AgentThread {
   }
 
   /** Uses the permit, under one key for all uses. @throws KernelErrorException T0_AGENT_TAKEN, and as `submit`. */
-  async #use(intent_type: string, judged: AllowedCall, tool: string, more: JsonObject): Promise<string> {
+  async #use(judged: AllowedCall, tool: string, more: JsonObject): Promise<string> {
     const { kernel, caller, agent, thread } = this.#parts;
     const { workflow_id: permit, arguments: args } = judged;
     const inputs = { permit, approved: { agent, tool, arguments: args }, ...more };
-    const asked = { ...caller, thread_id: thread, intent_hint: { intent_type, inputs } };
+    const asked = { ...caller, thread_id: thread, intent_hint: { intent_type: runIntent, inputs } };
     try {
       return (await kernel.submit({ ...asked, idempotency_key: `agent-use:${permit}` })).workflow_id;
     } catch (thrown) {

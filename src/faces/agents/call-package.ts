@@ -1,12 +1,14 @@
 /**
  * The packages for the tool calls of agents: `Agent.Call` judges one call, and its outcome is the permit; `Agent.Run`
- * runs the tool's function under a permit; `Agent.Take` records that a framework runs the tool by itself under it.
+ * uses a permit: it runs the tool's function, or hands the permit to a framework that runs the tool by itself and waits
+ * for the result that the framework reports.
  *
  * 1.  The payload that policy judges and people see is the agent, the tool and the arguments. The permit is that
  *     payload as it was approved.
  * 2.  A tool that the author states to read is judged by `Agent.Read`, every other one by `Agent.Write`, a final write,
  *     which waits for a person unless a rule lifts that.
  * 3.  A permit is used once. A run whose end is unknown after a crash is settled by a person.
+ * 4.  A permit that was handed out and whose result is not reported within a day has an outcome that states so.
  */
 import { z } from "zod";
 import { JsonObject, JsonValue } from "../../contract/json.ts";
@@ -15,9 +17,13 @@ import { type CapabilityDefinition, defineCapability, defineOperator, type Opera
 /** The intent types, and the operators that judge by the effect of a tool. */
 export const callIntent = "Agent.Call";
 export const runIntent = "Agent.Run";
-export const takeIntent = "Agent.Take";
 export const judgingOperators = { read: "Agent.Read", final_write: "Agent.Write" } as const;
 const runningOperators = { read: "Agent.RunRead", final_write: "Agent.Run" } as const;
+const takeOperator = "Agent.Take";
+const recordOperator = "Agent.Record";
+
+/** The name of the event by which a framework reports the result of a tool. */
+export const resultEvent = "agent.result";
 
 /** The types of the outcomes. */
 export const permitOutcome = "Agent.Permit";
@@ -48,7 +54,14 @@ export const PermitUse = z.strictObject({
 export type PermitUse = z.infer<typeof PermitUse>;
 
 /** The answer of a tool: its output, or the message of the error that it threw. */
-export const ToolAnswer = z.strictObject({ output: JsonValue.optional(), error: z.string().optional() });
+export const ToolAnswer = z.strictObject({
+  output: JsonValue.optional(),
+  error: z.string().optional(),
+  /** The length of what was reported, if only its beginning is kept. */
+  cut_from: z.int().optional(),
+  /** True if no result was reported in time, so that nobody knows whether the tool took effect. */
+  unreported: z.literal(true).optional(),
+});
 export type ToolAnswer = z.infer<typeof ToolAnswer>;
 
 /** Runs the function of the tool that a live agent has brought for the permit. */
@@ -70,7 +83,6 @@ const titleOf = ({ agent, tool }: AgentPayload): string => `${agent}: ${tool}`;
 export const agentPackages = (options: AgentPackageOptions): readonly CapabilityDefinition[] => [
   defineCall(options),
   defineRun(options),
-  take,
 ];
 
 /** Creates the operators that turn a call that may be made into a permit. */
@@ -166,40 +178,54 @@ function runners({ run, timeoutSec }: AgentPackageOptions) {
   return [read, write] as const;
 }
 
+const handed = defineOperator({
+  name: takeOperator,
+  input: PermitUse,
+  effect: "none",
+  description: "Records that a permit was handed to a framework, which runs the tool by itself.",
+  run: () => null,
+});
+const recorded = defineOperator({
+  name: recordOperator,
+  input: z.strictObject({ answer: ToolAnswer }),
+  output: ToolAnswer,
+  effect: "none",
+  description: "Records the result of a tool, as its framework reported it.",
+  run: ({ input: { answer } }) => answer,
+});
+
 const defineRun = (options: AgentPackageOptions) =>
   defineCapability({
     intentType: runIntent,
     version: "1.0",
-    description: "A permitted tool call of an agent, run once.",
-    input: PermitUse.extend({ effect: ToolEffect }),
-    operators: runners(options),
+    description: "A permitted tool call of an agent, made once.",
+    /** `result_key` is the key of the event with the result; it is absent if the kernel runs the tool. */
+    input: PermitUse.extend({ effect: ToolEffect, result_key: z.string().optional() }),
+    operators: [...runners(options), handed, recorded],
     outcomes: { [resultOutcome]: ToolAnswer },
     limits: { maxReplans: 0 },
     present: { title: ({ approved }) => `${titleOf(approved)} runs` },
-    plan: ({ input: { effect, ...params } }) => {
+    plan({ input: { effect, result_key, ...params }, step, wait }) {
       const { agent, tool } = params.approved;
-      const operator = runningOperators[effect];
-      const step = { step_id: "run", name: `Run ${tool}`, operator, params, outcome: resultOutcome };
-      return { reasoning: `${agent} makes a permitted call.`, steps: [step] };
+      const outcome = resultOutcome;
+      if (result_key === undefined) {
+        const operator = runningOperators[effect];
+        const run = step({ step_id: "run", name: `Run ${tool}`, operator, params, outcome });
+        return { reasoning: `${agent} makes a permitted call.`, steps: [run] };
+      }
+      const take = step({ step_id: "take", name: `Permit for ${tool}`, operator: takeOperator, params });
+      const result = wait({
+        step_id: "result",
+        name: `Result of ${tool}`,
+        event: resultEvent,
+        key: result_key,
+        schema: ToolAnswer,
+        within: { days: 1 },
+        otherwise: { value: { unreported: true } },
+        depends_on: [take],
+      });
+      const kept = { answer: result.output };
+      const record = { step_id: "record", name: "Record it", operator: recordOperator, params: kept, outcome } as const;
+      return { reasoning: `${agent} runs ${tool} by itself.`, steps: [take, result, step(record)] };
     },
   });
-
-const taken = defineOperator({
-  name: takeIntent,
-  input: PermitUse,
-  effect: "none",
-  description: "Records that an agent took a permit and runs the tool by itself.",
-  run: () => null,
-});
-const take = defineCapability({
-  intentType: takeIntent,
-  version: "1.0",
-  description: "A permit, handed to its agent once.",
-  input: PermitUse.extend({ taker: z.string() }),
-  operators: [taken],
-  present: { title: ({ approved }) => `${titleOf(approved)} is taken` },
-  plan: ({ input: { taker: _, ...params } }) => ({
-    reasoning: "The agent runs the tool by itself.",
-    steps: [{ step_id: "take", name: "Take", operator: takeIntent, params }],
-  }),
-});

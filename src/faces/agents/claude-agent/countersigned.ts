@@ -1,6 +1,6 @@
 /**
- * countersigned: the hook and the permission function of the Claude Agent SDK that have each use of a tool judged by a
- * kernel.
+ * countersigned: the hooks and the permission function of the Claude Agent SDK that have each use of a tool judged by a
+ * kernel, and its result recorded.
  *
  * 1.  The hook judges every use, also those that Claude's own permissions allow. `canUseTool` answers what still asks.
  * 2.  What the kernel does not permit is denied, with the words for the model. So is a use whose hook fails.
@@ -9,6 +9,8 @@ import type {
   CanUseTool,
   HookCallback,
   HookCallbackMatcher,
+  PostToolUseFailureHookInput,
+  PostToolUseHookInput,
   PreToolUseHookInput,
 } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
@@ -16,19 +18,19 @@ import { objectWith } from "../../../contract/host-object.ts";
 import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { AgentThread } from "../agent-call.ts";
-import { describeHook } from "./hook-answer.ts";
+import { describeHook, describeReport } from "./hook-answer.ts";
 import { judgeUse, type UsesSoFar } from "./judge-use.ts";
 
 const source = moduleRef(0, "agents", "claude_agent");
 const Given = z.strictObject({
-  thread: objectWith<AgentThread>("ask", "run", "take"),
+  thread: objectWith<AgentThread>("ask", "run", "take", "report"),
   /** The longest time of one judgement in seconds, with the wait for a person; 600 by default. */
   timeoutSec: z.number().positive().max(86_400).default(600),
 });
 
 /** The options of `query` that put the tools of Claude under a kernel. */
 export interface Countersigned {
-  readonly hooks: { PreToolUse: HookCallbackMatcher[] };
+  readonly hooks: Readonly<Record<"PreToolUse" | "PostToolUse" | "PostToolUseFailure", HookCallbackMatcher[]>>;
   readonly canUseTool: CanUseTool;
 }
 
@@ -43,8 +45,20 @@ export function countersigned(thread: AgentThread, options: { readonly timeoutSe
     const { tool_use_id: id, tool_name: tool, tool_input: input } = given as PreToolUseHookInput;
     return describeHook(await judgeUse(thread, { id, tool, input }, { signal, uses }));
   };
+  const recordOutput: HookCallback = async (given) => {
+    const { tool_use_id, tool_response: output } = given as PostToolUseHookInput;
+    return describeReport(await thread.report(tool_use_id, { output }));
+  };
+  const recordError: HookCallback = async (given) => {
+    const { tool_use_id, error } = given as PostToolUseFailureHookInput;
+    return describeReport(await thread.report(tool_use_id, { error }));
+  };
   return {
-    hooks: { PreToolUse: [{ hooks: [judge], timeout: timeoutSec, onFailure: "block" }] },
+    hooks: {
+      PreToolUse: [{ hooks: [judge], timeout: timeoutSec, onFailure: "block" }],
+      PostToolUse: [{ hooks: [recordOutput] }],
+      PostToolUseFailure: [{ hooks: [recordError] }],
+    },
     async canUseTool(tool, input, { signal, toolUseID }) {
       const judged = await judgeUse(thread, { id: toolUseID, tool, input }, { signal, uses });
       if (judged.status === "allowed") return { behavior: "allow", updatedInput: judged.arguments };

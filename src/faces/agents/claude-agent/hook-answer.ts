@@ -1,5 +1,5 @@
-/** The answer of a hook of Claude Code before a tool is used. */
-import type { JudgedCall } from "../agent-call.ts";
+/** The answers of hooks of Claude Code before and after a tool is used. */
+import type { JudgedCall, ReportedCall } from "../agent-call.ts";
 
 /** The answer as Claude Code reads it, from a function of the SDK or from the output of a command. */
 export interface HookAnswer {
@@ -31,3 +31,12 @@ export function describeHook(judged: JudgedCall): HookAnswer {
     },
   };
 }
+
+/** The answer after a tool was used; the message is for the person at the terminal. */
+export interface ReportAnswer {
+  readonly systemMessage?: string;
+}
+
+/** Returns the answer to a report; one that the kernel did not take is told to the person. */
+export const describeReport = (reported: ReportedCall): ReportAnswer =>
+  reported.status === "reported" ? {} : { systemMessage: `The result was not recorded: ${reported.words}` };
