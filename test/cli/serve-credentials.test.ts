@@ -76,6 +76,26 @@ describe("countersign serve", () => {
   });
 });
 
+describe("events", () => {
+  const event = { specversion: "1.0", id: "1", source: "/shop", type: "paid", subject: "o-1", data: {} };
+  const send = async ({ url }: Awaited<ReturnType<typeof serve>>, token: string) => {
+    const headers = { ...bearer(token), "content-type": "application/cloudevents+json" };
+    const answer = await fetch(`${url}/events`, { method: "POST", headers, body: JSON.stringify(event) });
+    const { status, extensions } = (await answer.json()) as { status?: string; extensions?: { code?: string } };
+    return [answer.status, extensions?.code ?? status];
+  };
+
+  it("[ATH-07] are sent with a token of their own, which does nothing else, and by no other token", async () => {
+    const served = await serve("--approver-token", "person", "--event-token", "sender");
+    expect(await send(served, "sender")).toEqual([200, "kept"]);
+    for (const token of ["program", "person"]) expect(await send(served, token)).toEqual([403, "T5_AUTHZ_FORBIDDEN"]);
+    const as = bearer("sender");
+    for (const path of ["/v1/kernel/submit", gate, gate.replace("gate", "cancel")])
+      expect(await codeOf(served, path, path === gate ? decision : {}, as)).toBe("T5_AUTHZ_FORBIDDEN");
+    expect((await fetch(`${served.url}/v1/kernel/workflows`, { headers: as })).status).toBe(403);
+  });
+});
+
 describe("countersign login", () => {
   it("makes another link for the running server of this ledger from another process, for one use", async () => {
     const served = await serve("--principal", "ann");

@@ -1,8 +1,11 @@
 /** A gated workflow is a task of A2A: the official client drives it to its end, and no other way decides its gate. */
 import type { Task } from "@a2a-js/sdk";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineCapability } from "../../src/define/define-capability.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, memoryLedger } from "../../src/testing/index.ts";
+import { counted, eventsOf } from "../fixtures.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { asked, data, messageOf, nameOfState, openA2a, openA2aApp, send, text } from "./a2a-fixture.ts";
 import { asking, termsIntent } from "./asking.ts";
@@ -67,6 +70,33 @@ describe("a workflow with a gate, driven by the client of A2A", () => {
     await expect(send(client, answer(5000))).rejects.toThrow(/limit/);
     expect(nameOfState(await send(client, answer(5)))).toBe("completed");
     expect(buy.calls.map(({ input }) => input)).toEqual([{ limit: 5 }]);
+  });
+
+  it("[IDM-01] takes a text to a task under way once, however often its message is sent", async () => {
+    const note = counted("Deal.Note");
+    const takes = defineCapability({
+      ...{ intentType: "Deal.Note", version: "1.0", input: z.looseObject({}), operators: [note.operator] },
+      takesInput: true,
+      plan: () => ({ reasoning: "x", steps: [], direct_response: "done" }),
+    });
+    await using face = await openA2a({ capabilities: [takes] });
+    const client = await face.connect();
+    const start_at = new Date(face.t.clock.now() + 1_000).toISOString();
+    const by = { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } };
+    const hint = { intent_hint: { intent_type: "Deal.Note", inputs: {} } };
+    const { workflow_id: taskId } = await face.t.kernel.submit({ ...by, ...hint, start_at });
+    const configuration = { returnImmediately: true };
+    const say = (messageId: string, words: string) =>
+      send(client, { messageId, taskId, parts: [text(words)], configuration });
+    for (const [id, words] of [
+      ["m-a", "first"],
+      ["m-a", "first"],
+      ["m-b", "first"],
+    ] as const)
+      expect((await say(id, words)).id).toBe(taskId);
+    await expect(say("m-a", "other")).rejects.toThrow(/key stands for a message with another text/);
+    const events = await eventsOf(face.t, taskId);
+    expect(events.filter(({ event_type }) => event_type === "INPUT_ADDED")).toHaveLength(2);
   });
 
   it("is cancelled by its task, once", async () => {

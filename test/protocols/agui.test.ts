@@ -2,14 +2,14 @@
 import { HttpAgent, type Interrupt, type RunAgentParameters } from "@ag-ui/client";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineCapability } from "../../src/define/define-capability.ts";
+import { defineCapability, definePolicy } from "../../src/define/define-capability.ts";
 import { createHttpApp } from "../../src/faces/http/index.ts";
 import { type AgUiHandlerOptions, createAgUiHandler } from "../../src/faces/protocols/agui/index.ts";
 import { type Clock, type Kernel, wallClock } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, memoryLedger, type TestKernelOptions } from "../../src/testing/index.ts";
 import { counted } from "../fixtures.ts";
-import { intent, publishing } from "../gates/story.ts";
+import { intent, publishing, step, story } from "../gates/story.ts";
 import { tokens } from "../http/edge-fixture.ts";
 import { asking, termsIntent } from "./asking.ts";
 
@@ -126,6 +126,54 @@ describe("a workflow with a gate, driven by the client of AG-UI", () => {
     const done = await page.answer(interrupts[0], { limit: 5, currency: "EUR" });
     expect(done.last).toMatchObject({ outcome: { type: "success" } });
     expect(buy.calls.map(({ input }) => input)).toEqual([{ limit: 5 }]);
+  });
+
+  describe("with two gates that are answered in one resume", () => {
+    const openTwo = async (policies: TestKernelOptions["policies"] = []) => {
+      const [one, two] = [counted("Note.One"), counted("Note.Two")];
+      const gated = [one, two].map((each, at) => step(`s${at + 1}`, each, { gate: { reason: "look" } }));
+      const capability = story([one, two], gated);
+      const s = await open({ capabilities: [capability], policies });
+      const page = s.page();
+      const { interrupts } = await page.run(begin);
+      const resume = (second: unknown) =>
+        page.run({
+          resume: interrupts.map(({ id }, at) => ({
+            interruptId: id,
+            status: "resolved" as const,
+            payload: at === 0 ? { approved: true } : second,
+          })),
+        });
+      const calls = () => [one.calls.length, two.calls.length];
+      return { s, interrupts, resume, calls, [Symbol.asyncDispose]: () => s[Symbol.asyncDispose]() };
+    };
+
+    it("both are given", async () => {
+      await using of = await openTwo();
+      expect(of.interrupts).toHaveLength(2);
+      expect((await of.resume({ approved: true })).last).toMatchObject({ outcome: { type: "success" } });
+      expect(of.calls()).toEqual([1, 1]);
+    });
+
+    it("none is given if the second cannot be read", async () => {
+      await using of = await openTwo();
+      await expect(of.resume({ approved: "yes" })).rejects.toThrow(/T0_VALIDATION_SCHEMA_MISMATCH/);
+      expect(of.calls()).toEqual([0, 0]);
+    });
+
+    it("a refusal by a policy names the interrupt whose answer was taken", async () => {
+      const not = definePolicy({
+        name: "not.two",
+        stages: ["gate"],
+        evaluate: ({ subject }) =>
+          subject.name === "gate-s2" ? { decision: "DENY", reason: "the second is not approved" } : null,
+      });
+      await using of = await openTwo([not]);
+      const refusal = await of.resume({ approved: true }).then(String, String);
+      expect(refusal).toContain("T5_POLICY_DENIED");
+      expect(refusal).toContain(`"taken":["${of.interrupts[0]?.id}"]`);
+      expect(of.calls()[1]).toBe(0);
+    });
   });
 
   it("[GAT-07] is approved after the process that asked has ended, where both have one key", async () => {

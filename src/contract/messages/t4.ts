@@ -55,6 +55,7 @@ export interface InputCommand {
   readonly auth: AuthContext;
   readonly principal: Principal;
   readonly text: string;
+  readonly idempotency_key?: string | undefined;
 }
 
 /** Hands an event from outside to a workflow that may wait for it. */

@@ -3,19 +3,20 @@
  *
  * 1.  Every call needs a token; if none is given, one is made and printed once. It may submit, run and read.
  * 2.  A browser signs in by a link that is printed once, works once and expires soon.
- * 3.  Gates are decided by a person: in a browser's session, or with the approver's token.
+ * 3.  Gates are decided by a person: in a browser's session, or with the approver's token. Events, which may end the
+ *     wait for a person elsewhere, are sent with a token of their own, or in a session.
  * 4.  Events are logged to stderr, without texts from callers: as short lines at a terminal, else as JSON lines; stdout
- *     names the address.
+ *     names the address. The keys that seal questions of MCP and AG-UI follow from the tokens that it was given.
  * 5.  When it is told to end, it first reports that it is not ready, takes no more requests, answers those under way,
  *     closes the streams, and then stops the kernel, which gives up its leases. This takes at most `--linger`,
  *     `--drain` and a few seconds. A SIGTERM that is followed ends with exit 0.
  */
-import { randomBytes } from "node:crypto";
+import { hkdfSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
+import { agentScopes, approverScopes, commandScopes } from "../../contract/auth-context.ts";
 import type { Logger, Notifier, RuleSet } from "../../index.ts";
 import type { InspectorServer } from "../../observers/inspect/index.ts";
 import type { LogLevel, Observer } from "../../observers/telemetry/index.ts";
@@ -54,6 +55,7 @@ interface ServeOptions extends CommonOptions, AnswerGates {
   readonly logLevel: LogLevel;
   readonly logFormat?: LogFormat;
   readonly metricsToken?: string;
+  readonly eventToken?: string;
   /** The port of the inspector's page; `true` if none was named. */
   readonly inspect?: number | true;
   readonly notify: readonly string[];
@@ -99,6 +101,11 @@ export function addServe(program: Command, terminal: Terminal): void {
     .option(
       "--metrics-token <token>",
       "a token that may read /metrics and nothing else; without it there is none",
+      readToken,
+    )
+    .option(
+      "--event-token <token>",
+      "a token that sends events, to /events too, and does nothing else; without it people alone send events",
       readToken,
     )
     .option(
@@ -177,7 +184,7 @@ async function serve(
 ): Promise<void> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? makeToken();
-  const { metricsToken: scraper, approverToken: approver, origin } = options;
+  const { metricsToken: scraper, approverToken: approver, eventToken: sender, origin } = options;
   const mcp = await openMcp(kernel, options);
   const { createA2aHandler } = await import("../protocols/a2a/index.ts");
   const { createAgUiHandler } = await import("../protocols/agui/index.ts");
@@ -187,7 +194,7 @@ async function serve(
     mounts: {
       "/mcp": mcp.handle,
       "/a2a": a2a.handle,
-      "/ag-ui": createAgUiHandler(kernel, { logger }).handle,
+      "/ag-ui": createAgUiHandler(kernel, { logger, ...sealingOf("ag-ui", options) }).handle,
       "/events": createEventReceiver(kernel, { logger }).handle,
     },
     callbacks: { ...callbacksOf(notifiers, kernel), "/.well-known/agent-card.json": a2a.card },
@@ -195,6 +202,7 @@ async function serve(
       { token, ...caller, scopes: agentScopes },
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
+      ...(sender === undefined ? [] : [{ token: sender, ...caller, scopes: [commandScopes.emit] }]),
     ],
     sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },
     policyLanguages: { cedar: readCedar, opa: readRego },
@@ -277,13 +285,29 @@ const callbacksOf = (
   );
 
 /** Opens MCP at /mcp for programs and pages of this machine, of the address that is listened on, and of `--origin`. */
-async function openMcp(kernel: CommandContext["kernel"], { listen, origin, answerGates: answersGates }: ServeOptions) {
+async function openMcp(kernel: CommandContext["kernel"], options: ServeOptions) {
+  const { listen, origin, answerGates: answersGates } = options;
   const { createMcpHandler } = await import("../mcp/index.ts");
   const local = ["localhost", "127.0.0.1", "[::1]"];
   const named = origin === undefined ? [] : [new URL(origin).hostname];
   const allowedHosts = [...local, listen.includes(":") ? `[${listen}]` : listen, ...named];
   const allowedOrigins = [...local, ...named];
-  return createMcpHandler(kernel, { allowedHosts, allowedOrigins, answersGates, version: readVersion() });
+  const sealing = sealingOf("mcp", options);
+  return createMcpHandler(kernel, { allowedHosts, allowedOrigins, answersGates, version: readVersion(), ...sealing });
+}
+
+/**
+ * Returns the key that seals the questions of a protocol, derived from the tokens of the command line: a server that is
+ * started again with the same tokens, or beside this one, takes the answers to them. Without a token of its own, the
+ * server makes a key as it makes a token: both end with it.
+ */
+function sealingOf(
+  protocol: "ag-ui" | "mcp",
+  { token, approverToken = "" }: ServeOptions,
+): { readonly stateKey?: Uint8Array } {
+  if (token === undefined) return {};
+  const secret = JSON.stringify([token, approverToken]);
+  return { stateKey: new Uint8Array(hkdfSync("sha256", secret, "countersign", `questions of ${protocol}`, 32)) };
 }
 
 /** Returns the options of the kernel as an A2A agent: its address is the one that clients know. */

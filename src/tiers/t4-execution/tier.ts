@@ -21,6 +21,7 @@ import type { TierDefinition } from "../../engine/actors/define-tier.ts";
 import { consume } from "../../engine/actors/runtime.ts";
 import type { LedgerWriter } from "../../engine/log/ledger-writer.ts";
 import { sharedOfWorkflow } from "../../engine/log/noted-turn.ts";
+import { inputIdOf } from "./decide/plan/add-input.ts";
 import type { Command, GateCommand, Input } from "./decide/run/input.ts";
 import { oodaRef } from "./decide/run/run.ts";
 import type { Executor } from "./executor.ts";
@@ -48,8 +49,10 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
         commanding(workflow_id, visit, { kind: "pause", auth, principal, reason: String(reason) }),
       resume: ({ workflow_id, auth, principal, reason = "resumed by request" }, visit) =>
         commanding(workflow_id, visit, { kind: "resume", auth, principal, reason: String(reason) }),
-      addInput: ({ workflow_id, auth, principal, text }, visit) =>
-        commanding(workflow_id, visit, { kind: "input", auth, principal, text, input_id: visit.signal.id }),
+      addInput: ({ workflow_id, auth, principal, text, idempotency_key: key }, visit) => {
+        const input_id = inputIdOf(principal, key) ?? visit.signal.id;
+        return commanding(workflow_id, visit, { kind: "input", auth, principal, text, input_id });
+      },
       retry: ({ workflow_id, auth, principal, mode, step_ids, feedback }, visit) =>
         commanding(workflow_id, visit, { kind: "retry", auth, principal, mode, step_ids, feedback }),
       pivot: ({ workflow_id, objective }, visit) =>

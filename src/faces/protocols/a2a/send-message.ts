@@ -1,7 +1,8 @@
 /**
  * A message of A2A: it begins a task, answers what a task asks, or adds a text to a task under way.
  *
- * 1.  A message that names no task begins one. Its id is the key of the request: sent again, it begins nothing twice.
+ * 1.  A message that names no task begins one. The id of a message is the key of what it asks: sent again, it begins
+ *     nothing twice, and adds no text twice.
  * 2.  A gate is decided by a part of data that names the question it was asked by; no text is read as a decision. Texts
  *     beside it are the comment.
  * 3.  A message to a task that has ended changes nothing.
@@ -126,7 +127,7 @@ async function continueTask(context: AgentContext, state: WorkflowState, given: 
   else if (isTerminal(state.state)) refuse("T0_A2A_TASK_ENDED", `the task is ${state.state}`);
   else if (openGates(state).length > 0)
     refuse("T0_A2A_ANSWER_MISSING", "the task asks a person; a text decides nothing");
-  else await addText(context, state, content.text);
+  else await addText(context, state, message, content.text);
   return state.workflow_id;
 }
 
@@ -148,7 +149,12 @@ async function answerGate(
   await context.kernel.decideGate(state.workflow_id, { ...decision, idempotency_key: keyOf(message) });
 }
 
-async function addText(context: AgentContext, { workflow_id }: WorkflowState, text: string): Promise<void> {
+async function addText(
+  context: AgentContext,
+  { workflow_id }: WorkflowState,
+  message: Message,
+  text: string,
+): Promise<void> {
   const caller = await requireGranted(context, commandScopes.retry);
-  await context.kernel.addInput(workflow_id, { ...caller, text });
+  await context.kernel.addInput(workflow_id, { ...caller, text, idempotency_key: keyOf(message) });
 }

@@ -2,7 +2,8 @@
  * The beginning of a run: it begins a workflow, follows one, or answers the interrupts of an earlier run.
  *
  * 1.  The id of a run is the key of its request: a run that is sent again begins nothing twice.
- * 2.  All answers of a resume are read and checked before the first is given.
+ * 2.  All answers of a resume are read and checked before the first is given, and are given in one request. The kernel
+ *     judges each by itself: a refusal names the answers that were taken beside it.
  * 3.  An answer counts for exactly what was shown, while it is open, and once. `cancelled` cancels the workflow.
  */
 import { commandScopes } from "../../../contract/auth-context.ts";
@@ -14,7 +15,7 @@ import { readRequest } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../../../index.ts";
-import type { GateAnswer } from "../../../protocol/gate-answer.ts";
+import type { GateAnswer, GateDecision } from "../../../protocol/gate-answer.ts";
 import { decisionHere, openGateAsked, readWorkflow, refuseQuestion, requireGranted } from "../agent-context.ts";
 import { type AgUiMessage, OwnProps, type Resume, type RunInput } from "./agui-messages.ts";
 import type { RunContext } from "./agui-options.ts";
@@ -89,8 +90,9 @@ const refuseContent = (): never =>
   );
 
 interface Answered {
-  readonly gate: Gate | null;
-  readonly answer: GateAnswer | null;
+  readonly interruptId: string;
+  readonly gate: Gate;
+  readonly answer: GateAnswer;
 }
 
 async function resumeRun(context: RunContext, input: RunInput): Promise<Begun> {
@@ -106,17 +108,45 @@ async function resumeRun(context: RunContext, input: RunInput): Promise<Begun> {
     await context.kernel.cancel(workflowId, { ...caller, reason: "cancelled at an interrupt" });
     return { workflowId, before: state };
   }
-  const answers: readonly Answered[] = opened.map(({ question, one }) => {
-    if (question === null) return { gate: null, answer: null };
+  const answers = opened.flatMap(({ question, one }): readonly Answered[] => {
+    if (question === null) return [];
     const gate = openGateAsked(state, question) ?? refuseQuestion(question);
-    return { gate, answer: readResponse(gate, one.payload ?? {}) };
+    return [{ interruptId: one.interruptId, gate, answer: readResponse(gate, one.payload ?? {}) }];
   });
-  for (const [at, { gate, answer }] of answers.entries()) {
-    if (gate === null || answer === null) continue;
-    const decision = await decisionHere(context, gate, answer);
-    await context.kernel.decideGate(workflowId, { ...decision, idempotency_key: keyOf(input, `resume-${at}`) });
-  }
+  if (answers.length > 0) await giveAnswers(context, input, { workflow_id: workflowId, answers });
   return { workflowId, before: state };
+}
+
+interface Giving {
+  readonly workflow_id: string;
+  readonly answers: readonly Answered[];
+}
+
+/** Gives all answers in one request. @throws KernelErrorException of the first that is refused, with those taken. */
+async function giveAnswers(context: RunContext, input: RunInput, { workflow_id, answers }: Giving): Promise<void> {
+  if (answers.length > 1) requireSeats(answers);
+  const given = await Promise.all(answers.map(({ gate, answer }) => decisionHere(context, gate, answer)));
+  const { tenant_id, principal } = context.caller;
+  const decisions = answers.map(({ gate: { payload_digest } }, at) => {
+    const { gate_id, decision, payload } = given[at] as GateDecision;
+    const idempotency_key = keyOf(input, `resume-${at}`);
+    return { workflow_id, gate_id, decision, payload: { ...payload, payload_digest }, idempotency_key };
+  });
+  const { results } = await context.kernel.decideGates({ tenant_id, principal, decisions });
+  const first = results.find((one) => !one.ok);
+  if (first === undefined) return;
+  const taken = answers.filter((_, at) => results[at]?.ok === true).map(({ interruptId }) => interruptId);
+  const { error } = first;
+  raise(taken.length === 0 ? error : { ...error, detail: { ...error.detail, taken } });
+}
+
+/** Refuses answers of which the caller may not give one, so that none of them is given. @throws T0_QUESTION_REFUSED. */
+function requireSeats(answers: readonly Answered[]): void {
+  const other = answers.find(({ gate: { signed, seat } }) => signed || seat?.may !== true || seat.voted !== undefined);
+  if (other === undefined) return;
+  const { gate_id } = other.gate;
+  const message = `the caller does not decide ${gate_id}, so no answer of the resume was given`;
+  raise(kernelError("T0_QUESTION_REFUSED", message, beginRef, { detail: { gate_id } }));
 }
 
 /**
