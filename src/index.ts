@@ -318,6 +318,7 @@ export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { NoticeCall, Notifier } from "./ports/notifier.ts";
 export type { Classifier, Scorers, Security, Verdict } from "./ports/perception.ts";
 export type { Planner, PlannerAnswer } from "./ports/planner.ts";
+export type { PushRecord, PushStore } from "./ports/push-store.ts";
 export type { LineCount, LinePage, QueueEntry, QueueIndex, QueueMember, QueuePlace } from "./ports/queue-index.ts";
 export type { Random } from "./ports/random.ts";
 export type { SamePerson } from "./ports/same-person.ts";

@@ -14,7 +14,7 @@ const inMemory = { path: ":memory:", busyTimeoutMs: 0, synchronous: "normal" } a
 /** Creates a new, empty store. */
 export function memoryLedger(): LedgerStore {
   const { sync: _sync, check: _check, searchHeads: _search, indexes: _indexes, ...all } = createRows();
-  const { sessions: _sessions, deliveries: _deliveries, ...rows } = all;
+  const { sessions: _sessions, pushes: _pushes, deliveries: _deliveries, ...rows } = all;
   // A store that is not open refuses as one does that never was.
   const unopened = createRows();
   let isOpen = false;

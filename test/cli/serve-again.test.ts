@@ -32,6 +32,17 @@ interface Last {
   readonly extensions?: { readonly code?: string };
 }
 
+/** Returns what serves one ledger with one shop, with the given approver's token. */
+function openShop() {
+  const folder = makeTempFolder();
+  onTestFinished(() => folder[Symbol.dispose]());
+  const [module, db] = [join(folder.path, "shop.ts"), join(folder.path, "l.db")];
+  writeFileSync(module, shop);
+  const own = ["--db", db, "--capabilities", module];
+  return (approver: string, ...more: readonly string[]) =>
+    serveAt("none", "program", ...own, "--approver-token", approver, ...more);
+}
+
 it("[GAT-07] an interrupt of AG-UI survives a restart with the same tokens, and none with others", async () => {
   const folder = makeTempFolder();
   onTestFinished(() => folder[Symbol.dispose]());
@@ -66,4 +77,28 @@ it("[GAT-07] an interrupt of AG-UI survives a restart with the same tokens, and 
     status: 200,
     last: { type: "RUN_FINISHED", outcome: { type: "success" } },
   });
+});
+
+it("addresses that clients of A2A have notified of their tasks are kept in the ledger", async () => {
+  const serve = openShop();
+  const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+  const ask = async (url: string, method: string, params: object) => {
+    const headers = { authorization: "Bearer program", "content-type": "application/json", "a2a-version": "1.0" };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const answer = await fetch(`${url}/a2a`, { method: "POST", headers, body });
+    return (await answer.json()) as { readonly result?: object; readonly error?: object };
+  };
+  const first = await serve("person", "--push-secret", secret);
+  const forwardedProps = { countersign: { intent_type: "Shop.Order", inputs: {} } };
+  const taskId = (await run(first.url, "program", { forwardedProps })).last.result?.workflow_id;
+  const config = { taskId, id: "mine", url: "https://client.example/in" };
+  expect((await ask(first.url, "CreateTaskPushNotificationConfig", config)).result).toMatchObject(config);
+  await first.stop();
+  const second = await serve("person", "--push-secret", secret);
+  const listed = await ask(second.url, "ListTaskPushNotificationConfigs", { taskId });
+  expect(listed.result).toMatchObject({ configs: [config] });
+  await second.stop();
+  const without = await serve("person");
+  const refused = await ask(without.url, "CreateTaskPushNotificationConfig", config);
+  expect(JSON.stringify(refused.error)).toContain("T0_A2A_PUSH_OFF");
 });

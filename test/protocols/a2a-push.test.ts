@@ -2,11 +2,16 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { createMemoryPushStore } from "../../src/faces/protocols/a2a/index.ts";
+import { type SqliteLedger, sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/index.ts";
+import { freshPaths } from "../fixtures.ts";
 import { held, intent, publishing } from "../gates/story.ts";
 import { receiveHttp } from "../notifiers/receivers.ts";
 import { asked, codeOf, data, openA2a, rpc, send } from "./a2a-fixture.ts";
+import { expectPushLaw } from "./push-store-law.ts";
+
+const freshPath = freshPaths();
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const begin = { skill: intent, parts: [data({})] };
@@ -90,6 +95,39 @@ describe("a notification of a task", () => {
     await send(await second.connect(), { taskId: task.id, parts });
     await receiver.inbox.until(({ body }) => stateOf(body) === "TASK_STATE_COMPLETED");
     expect(receiver.inbox.items.map(({ body }) => (JSON.parse(body) as Told).statusUpdate.taskId)).toContain(task.id);
+  });
+
+  it("is sent again by the next process if none has taken it, to the address that a ledger keeps", async () => {
+    let isUp = false;
+    await using receiver = await receiveHttp((response) => void response.writeHead(isUp ? 204 : 503).end());
+    const path = freshPath();
+    const openAt = (ledger: SqliteLedger, seed: number) =>
+      openA2a({ ...story(), ledger, seed }, { push: { secret, allowPrivate: true, store: ledger.pushes } });
+    const first = await openAt(sqliteLedger({ path }), 1);
+    const client = await first.connect();
+    const task = await send(client, begin);
+    const url = `http://127.0.0.1:${receiver.port}/`;
+    await rpc(first, "CreateTaskPushNotificationConfig", { taskId: task.id, id: "mine", url });
+    await send(client, { taskId: task.id, parts: [data({ question: asked(task)[0]?.question, decision: "approve" })] });
+    await receiver.inbox.count(1);
+    await first[Symbol.asyncDispose]();
+    isUp = true;
+    const ledger = sqliteLedger({ path });
+    await using second = await openAt(ledger, 2);
+    const ended = ({ body }: { readonly body: string }): boolean => stateOf(body) === "TASK_STATE_COMPLETED";
+    await receiver.inbox.until((one) => ended(one) && isUp && receiver.inbox.items.indexOf(one) > 0);
+    const [refused] = receiver.inbox.items;
+    const ids = receiver.inbox.items.map(({ headers }) => headers["webhook-id"]);
+    expect(ids.lastIndexOf(refused?.headers["webhook-id"])).toBeGreaterThan(0);
+    while ((await ledger.pushes.list()).length > 0) await second.t.clock.settle();
+  });
+
+  it("is kept by each store as it was given", async () => {
+    await expectPushLaw(createMemoryPushStore());
+    const ledger = sqliteLedger({ path: freshPath() });
+    await ledger.open();
+    await expectPushLaw(ledger.pushes);
+    await ledger.close();
   });
 
   it("is bounded for each task", async () => {

@@ -14,7 +14,7 @@ import { guardTelemetry } from "../../adapters/quiet-telemetry.ts";
 import type { Caller } from "../../contract/auth-context.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import type { RuleSet } from "../../contract/policy.ts";
-import type { HostOptions, Kernel, KernelLedger, SessionStore } from "../../index.ts";
+import type { HostOptions, Kernel, KernelLedger, PushStore, SessionStore } from "../../index.ts";
 import { folderInventory, projectHandover, releaseNotes } from "../../packages/capabilities/index.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 import type { Logger, Telemetry } from "../../ports/telemetry.ts";
@@ -43,8 +43,8 @@ export interface Opening {
   readonly drainMs?: number;
 }
 
-/** The ledger of a kernel, and the store of browsers' sessions if it has one. */
-export type OpenLedger = KernelLedger & { readonly sessions?: SessionStore };
+/** The ledger of a kernel, and its stores of browsers' sessions and of notified addresses if it has them. */
+export type OpenLedger = KernelLedger & { readonly sessions?: SessionStore; readonly pushes?: PushStore };
 
 /** The open kernel, its ledger, and the caller of the command. */
 export interface CommandContext {

@@ -17,7 +17,7 @@ import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { agentScopes, approverScopes, commandScopes } from "../../contract/auth-context.ts";
-import type { Logger, Notifier, RuleSet } from "../../index.ts";
+import type { Logger, Notifier, PushStore, RuleSet } from "../../index.ts";
 import type { InspectorServer } from "../../observers/inspect/index.ts";
 import type { LogLevel, Observer } from "../../observers/telemetry/index.ts";
 import type { CedarOptions } from "../../packages/policies/cedar/index.ts";
@@ -56,6 +56,7 @@ interface ServeOptions extends CommonOptions, AnswerGates {
   readonly logFormat?: LogFormat;
   readonly metricsToken?: string;
   readonly eventToken?: string;
+  readonly pushSecret?: string;
   /** The port of the inspector's page; `true` if none was named. */
   readonly inspect?: number | true;
   readonly notify: readonly string[];
@@ -107,6 +108,10 @@ export function addServe(program: Command, terminal: Terminal): void {
       "--event-token <token>",
       "a token that sends events, to /events too, and does nothing else; without it people alone send events",
       readToken,
+    )
+    .option(
+      "--push-secret <secret>",
+      "notify addresses that clients of A2A name, signed with this secret (whsec_ and base64); without it nobody is",
     )
     .option(
       "--inspect [port]",
@@ -189,7 +194,7 @@ async function serve(
   const { createA2aHandler } = await import("../protocols/a2a/index.ts");
   const { createAgUiHandler } = await import("../protocols/agui/index.ts");
   const { createEventReceiver } = await import("../events/index.ts");
-  const a2a = createA2aHandler(kernel, { ...agentOf(options), logger });
+  const a2a = createA2aHandler(kernel, { ...agentOf(options, ledger.pushes), logger });
   const app = createHttpApp(kernel, {
     mounts: {
       "/mcp": mcp.handle,
@@ -310,11 +315,15 @@ function sealingOf(
   return { stateKey: new Uint8Array(hkdfSync("sha256", secret, "countersign", `questions of ${protocol}`, 32)) };
 }
 
-/** Returns the options of the kernel as an A2A agent: its address is the one that clients know. */
-const agentOf = ({ origin, answerGates: answersGates }: ServeOptions) => ({
+/**
+ * Returns the options of the kernel as an A2A agent. Its address is the one that clients know; the ledger's store keeps
+ * the addresses that are notified.
+ */
+const agentOf = ({ origin, answerGates: answersGates, pushSecret: secret }: ServeOptions, store?: PushStore) => ({
   answersGates,
   version: readVersion(),
   ...(origin !== undefined && { url: `${origin}/a2a` }),
+  ...(secret !== undefined && { push: { secret, ...(store !== undefined && { store }) } }),
 });
 
 interface ServeAddress {

@@ -333,6 +333,10 @@ const texts = {
   dropSession: "DELETE FROM sessions WHERE name = $1 RETURNING name",
   dropSessionsOf: "DELETE FROM sessions WHERE holder = $1 AND kind <> 'used' RETURNING name",
 
+  keepPush: "INSERT INTO pushes (key, record) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET record = excluded.record",
+  listPushes: 'SELECT record FROM pushes ORDER BY key COLLATE "C"',
+  dropPush: "DELETE FROM pushes WHERE key = $1",
+
   deliveryCursor: "SELECT position FROM notifiers WHERE name = $1",
   insertCursor: "INSERT INTO notifiers (name, position) VALUES ($1, $2) ON CONFLICT DO NOTHING",
   moveCursor: "UPDATE notifiers SET position = $2 WHERE name = $1 AND position = $3",

@@ -9,6 +9,7 @@
 import type { KernelErrorException } from "../../contract/error.ts";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { Append, AppendReceipt, LedgerLag, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
+import type { PushStore } from "../../ports/push-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
 import { toTurnRow } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
@@ -19,6 +20,7 @@ import { dumpIndexes } from "./dump-indexes.ts";
 import { isAway, ledgerFailure, toLedgerFailure } from "./failure.ts";
 import { createOwners, type Entered } from "./owners.ts";
 import { channelOf, Presence } from "./presence.ts";
+import { createPushTable } from "./push-table.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 import { createGrantReads } from "./read-grants.ts";
 import { createQueueReads } from "./read-queues.ts";
@@ -34,6 +36,8 @@ import { statement } from "./statements.ts";
 export interface PostgresLedger extends LedgerStore, KeepsDeliveries {
   /** The store of browsers' sessions beside the log, while the ledger is open. */
   readonly sessions: SessionStore;
+  /** The store of the addresses that are notified of tasks, beside the log, while the ledger is open. */
+  readonly pushes: PushStore;
 }
 
 type Work = <T>(fn: string, body: (on: Runner) => Promise<T>) => Promise<T>;
@@ -76,6 +80,7 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     ...createScheduleReads(session),
     ...createQueueReads(session),
     sessions: createSessionTable(session),
+    pushes: createPushTable(session),
     deliveries: createDeliveryTable(session),
   };
 }

@@ -322,6 +322,8 @@ export const tables = `
   );
   CREATE INDEX sessions_by_use ON sessions (kind, used_at, ordinal);
 
+  CREATE TABLE pushes (key ${id} PRIMARY KEY, record text NOT NULL);
+
   CREATE TABLE notifiers (name ${id} PRIMARY KEY, position bigint NOT NULL);
   CREATE TABLE deliveries (
     ordinal bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

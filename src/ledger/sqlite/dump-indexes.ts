@@ -13,7 +13,7 @@ import type { Connection } from "./transaction.ts";
 const tableNames = `
   SELECT name FROM pragma_table_list
   WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
-  AND name NOT IN ('events', 'meta', 'owners', 'sessions', 'notifiers', 'deliveries', 'queue_admissions')
+  AND name NOT IN ('events', 'meta', 'owners', 'sessions', 'pushes', 'notifiers', 'deliveries', 'queue_admissions')
   ORDER BY name`;
 
 /** Leases are taken and given up beside the log. */

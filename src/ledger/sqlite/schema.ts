@@ -16,7 +16,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 18;
+export const schemaVersion = 19;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -328,6 +328,9 @@ const tables = `
     ends_at REAL NOT NULL
   ) STRICT;
   CREATE INDEX sessions_by_use ON sessions (kind, used_at, ordinal);
+
+  -- Addresses that clients have notified of their tasks, and how far each was told. No index, either.
+  CREATE TABLE pushes (key TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
   -- What people are still to be told of gates, and how far each notifier has come in the log. No index, either.
   CREATE TABLE notifiers (name TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -267,6 +267,10 @@ const texts = {
   dropSession: "DELETE FROM sessions WHERE name = ? RETURNING name",
   dropSessionsOf: "DELETE FROM sessions WHERE holder = ? AND kind <> 'used' RETURNING name",
 
+  keepPush: "INSERT INTO pushes (key, record) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record",
+  listPushes: "SELECT record FROM pushes ORDER BY key",
+  dropPush: "DELETE FROM pushes WHERE key = ?",
+
   deliveryCursor: "SELECT position FROM notifiers WHERE name = ?",
   insertCursor: "INSERT INTO notifiers (name, position) VALUES (?, ?) ON CONFLICT DO NOTHING",
   moveCursor: "UPDATE notifiers SET position = ? WHERE name = ? AND position = ?",

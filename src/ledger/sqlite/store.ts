@@ -8,6 +8,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { HoldCount, LedgerStore } from "../../ports/ledger-store.ts";
+import type { PushStore } from "../../ports/push-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
 import { idText, parseCell, threadText, toGrant, toHead, toStoredHalt } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
@@ -17,6 +18,7 @@ import { Durability } from "./durability.ts";
 import { isUnwritable, ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, heartbeatOwner, releaseLease, takeUp } from "./leases.ts";
 import { markProcess } from "./process-mark.ts";
+import { createPushTable } from "./push-table.ts";
 import {
   countDecisions,
   countGates,
@@ -44,6 +46,8 @@ import { type Connection, readDataVersion, syncAll, tryAgain } from "./transacti
 export interface SqliteLedger extends LedgerStore, KeepsDeliveries {
   /** The store of browsers' sessions beside the log, while the ledger is open. */
   readonly sessions: SessionStore;
+  /** The store of the addresses that are notified of tasks, beside the log, while the ledger is open. */
+  readonly pushes: PushStore;
 }
 
 /** Gives a configured and migrated database. */
@@ -64,6 +68,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
     ...createStandInReads(run),
     ...createQueueReads(run),
     sessions: createSessionTable(run),
+    pushes: createPushTable(run),
     deliveries: createDeliveryTable(run),
   };
 }

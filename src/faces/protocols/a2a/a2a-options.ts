@@ -2,9 +2,10 @@
 import { z } from "zod";
 import { objectWith } from "../../../contract/host-object.ts";
 import { JsonObject } from "../../../contract/json.ts";
+import type { PushStore } from "../../../index.ts";
 import { WebhookSecrets } from "../../../observers/notifiers/standard-webhooks.ts";
 import { agentOptions } from "../agent-options.ts";
-import { createMemoryPushStore, type PushStore } from "./push-store.ts";
+import { createMemoryPushStore } from "./push-store.ts";
 
 const bearer = { bearer: { httpAuthSecurityScheme: { scheme: "Bearer", description: "A token of this API." } } };
 
@@ -34,7 +35,7 @@ export const A2aShape = z.strictObject({
       secret: WebhookSecrets,
       /** True: private addresses and plain http may be notified. */
       allowPrivate: z.boolean().default(false),
-      /** Keeps the addresses; by default this process's memory. */
+      /** The store of the addresses: `pushes` of a ledger, to outlive the process; by default this process's memory. */
       store: objectWith<PushStore>("keep", "list", "drop").default(() => createMemoryPushStore()),
     })
     .optional(),

@@ -12,14 +12,13 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { KernelErrorException, raise } from "../../../contract/kernel-error.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
-import type { Kernel } from "../../../index.ts";
+import type { Kernel, PushRecord, PushStore } from "../../../index.ts";
 import { postText } from "../../../observers/notifiers/post-text.ts";
 import { webhookHeaders } from "../../../observers/notifiers/standard-webhooks.ts";
 import type { StreamPlaces } from "../../http/stream-places.ts";
 import { type AgentContext, readWorkflow } from "../agent-context.ts";
 import type { PushConfig } from "./a2a-messages.ts";
 import type { A2aOptions } from "./a2a-options.ts";
-import type { PushRecord, PushStore } from "./push-store.ts";
 import { contextIdOf, statusOf } from "./task-view.ts";
 
 /** The answers to the methods about notifications, and the work of sending them. */

@@ -28,14 +28,13 @@ export const Bytes = z.custom<Uint8Array>(
   "must be bytes, such as readFileSync returns",
 );
 
-/** The default limits of an evaluation. */
-const defaultLimits = {
-  /** The time of the processor that one question may take, in ms. */
-  evaluationMs: 100,
-  /** The memory that an instance of the module may have. */
-  memoryBytes: 16 * 2 ** 20,
-} as const;
-type Limits = { readonly [K in keyof typeof defaultLimits]: number };
+/** Limits of an evaluation, by name. */
+export interface OpaLimits {
+  /** The time of the processor that one question may take, in ms; 100 by default. */
+  readonly evaluationMs: number;
+  /** The memory that an instance of the module may have; 16 MiB by default. */
+  readonly memoryBytes: number;
+}
 
 const Options = z.strictObject({
   /** The name of the rule that denies where the policies fail; `opa` by default. */
@@ -50,8 +49,8 @@ const Options = z.strictObject({
   entrypoint: z.string().min(1).max(200).default("countersign/decisions"),
   /** The stages at which the policies are asked; `action` alone by default. */
   stages: z.array(PolicyStage).min(1).readonly().default(["action"]),
-  /** Limits of time and memory: `evaluationMs`, 100 by default, and `memoryBytes`, 16 MiB. */
-  limits: limitsOf<Limits>(defaultLimits),
+  /** Limits of time and memory. */
+  limits: limitsOf<OpaLimits>({ evaluationMs: 100, memoryBytes: 16 * 2 ** 20 }),
 });
 /** The options of `opa`. */
 export interface OpaOptions extends Readonly<z.input<typeof Options>> {}
