@@ -25,6 +25,7 @@ export function createHostWork(parts: KernelParts): HostWork {
   return {
     owner: registration.owner,
     store,
+    elsewhere: resolved.options.elsewhere,
     clock: resolved.clock,
     logger: runtime.logger,
     limits: resolved.limits,
@@ -65,7 +66,7 @@ export const restedOf = (log: WorkflowLog): Rested => ({
 });
 
 async function claimFree(
-  { store, registration, leases, halts, runtime }: KernelParts,
+  { store, registration, leases, halts, runtime, resolved }: KernelParts,
   kind: TakeUpKind,
   limit: number,
 ): Promise<readonly TakenUp[]> {
@@ -73,7 +74,7 @@ async function claimFree(
   if (kind === "abandoned") await leases.giveBack();
   // Another process may have lifted the halt: what is woken here is decided on what holds now.
   if (kind === "freed") await halts.look();
-  return store.takeUp(kind, registration.owner, runtime.clock.now(), limit);
+  return store.takeUp(kind, registration.owner, runtime.clock.now(), limit, resolved.options.elsewhere);
 }
 
 async function drive(parts: KernelParts, workflowId: string): Promise<Rested | null> {

@@ -194,6 +194,11 @@ const Options = z
     notify: hostFunction<(notification: RpcNotification) => void>().optional(),
     /** Runs once, before the first workflow does anything; a workflow that it fails for can be retried. */
     initialize: hostFunction<() => void | Promise<void>>().optional(),
+    /**
+     * Intent types whose workflows other processes drive: requests for them, decisions and commands are recorded here,
+     * and nothing of them is called here. By default none.
+     */
+    elsewhere: z.array(z.string().min(1)).readonly().default([]),
     /** False: open without taking up unfinished workflows. */
     recover: z.boolean().default(true),
     /** The intent type of a text that matches none well enough; by default it is refused. */

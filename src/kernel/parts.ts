@@ -190,6 +190,7 @@ export class KernelParts {
       lifecycles,
       registration: this.registration,
       goesOn: this.host.dispatch === undefined,
+      elsewhere: new Set(resolved.options.elsewhere),
       halts: this.halts,
       settings: createSettings(resolved, registry, this.halts),
       services: createServices({ resolved, store, reading, timers }),

@@ -30,6 +30,8 @@ export interface HostWork {
   /** The name under which this process holds workflows. */
   readonly owner: string;
   readonly store: LedgerStore;
+  /** The intent types whose workflows this kernel leaves to other processes. */
+  readonly elsewhere: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: { readonly leaseMs: number; readonly tailPollMs: number; readonly foldAgainMs: number };

@@ -322,9 +322,15 @@ export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, Grant
   claim(workflowId: string, owner: string, now: number): Promise<Lease | null>;
   /**
    * Takes workflows that no owner alive at `now` holds and that do not wait for a later time; earliest first. No two
-   * owners get the same.
+   * owners get the same. Those of the intent types in `elsewhere` are left.
    */
-  takeUp(kind: TakeUpKind, owner: string, now: number, limit: number): Promise<readonly TakenUp[]>;
+  takeUp(
+    kind: TakeUpKind,
+    owner: string,
+    now: number,
+    limit: number,
+    elsewhere?: readonly string[],
+  ): Promise<readonly TakenUp[]>;
   /** Gives a lease up; does nothing if it is no longer held. */
   release(workflowId: string, lease: Lease): Promise<void>;
   /** Returns the workflows that an owner holds, whether or not it works on them. */
@@ -335,8 +341,8 @@ export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex, Grant
    * an owner of this name is alive.
    */
   readonly follow?: (owner: string, updates: LedgerUpdates) => Promise<void>;
-  /** Returns the earliest due time of parked workflows that nobody holds, or null. */
-  nextDue(): Promise<number | null>;
+  /** Returns the earliest due time of parked workflows that nobody holds, except those of types in `elsewhere`. */
+  nextDue(elsewhere?: readonly string[]): Promise<number | null>;
   /** Returns open gates, whole, in the order of workflow and gate id. */
   gates(filter: {
     readonly tenant_id?: Id;

@@ -146,6 +146,18 @@ function addTakeUpTests({ test, expect }: SuiteParts): void {
     expect(none).toEqual([]);
   });
 
+  test("workflows of types that others drive are left to them, and have no due time here", async (store) => {
+    const { id } = await putWorkflow(store, testStream(1), { state: "running" });
+    const due = await putWorkflow(store, testStream(2), { state: "waiting_for_user", due_at: 100 });
+    await store.heartbeat(me, 0, ttlMs);
+    const others = [(await store.head(id))?.intent_type ?? ""];
+    for (const kind of ["abandoned", "due"] as const) expect(await store.takeUp(kind, me, 200, 10, others)).toEqual([]);
+    expect([await store.nextDue(others), await store.nextDue(["Test.Other"])]).toEqual([null, 100]);
+    expect((await store.takeUp("due", me, 200, 10, ["Test.Other"])).map(({ head }) => head.workflow_id)).toEqual([
+      due.id,
+    ]);
+  });
+
   test("what is due comes earliest first, and only when nobody holds it", async (store) => {
     await putWorkflow(store, testStream(1), { state: "waiting_for_user", due_at: 300 });
     await putWorkflow(store, testStream(2), { state: "running", due_at: 100 });

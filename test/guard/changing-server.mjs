@@ -13,9 +13,11 @@ const answers = {
     serverInfo: { name: "changing", version: "1" },
   }),
   "tools/list": () => ({ tools: behaviour().tools }),
-  "tools/call": ({ name }) => {
-    appendFileSync(log, `${name}\n`);
-    const { result = { content: [{ type: "text", text: `called ${name}` }] }, size } = behaviour();
+  "tools/call": ({ name, arguments: { n = "" } = {} }) => {
+    const what = `${name} ${n}`.trim();
+    appendFileSync(log, `${what}\n`);
+    if (behaviour().kills === true) process.kill(process.ppid, "SIGKILL");
+    const { result = { content: [{ type: "text", text: `called ${what}` }] }, size } = behaviour();
     return size === undefined ? result : { content: [{ type: "text", text: "x".repeat(size) }] };
   },
 };

@@ -29,12 +29,12 @@ export function addDecisionsAtOnce(program: Command, terminal: Terminal): void {
 async function decideSeveral(given: unknown, session: Session): Promise<void> {
   if (!Array.isArray(given)) throw new UsageError("the decisions must be a JSON list, with an object for each gate");
   const { terminal, options } = session;
-  await withKernel(session, async ({ kernel, caller }) => {
+  await withKernel(session, async ({ kernel, caller, elsewhere }) => {
     // The kernel checks each decision against its schema.
     const decisions = given as GateDecisions["decisions"];
     const answer = await kernel.decideGates({ ...caller, decisions });
     const taken = new Set(answer.results.flatMap((one) => (one.ok ? [one.workflow_id] : [])));
-    await lookForRests(kernel, taken, terminal.signal);
+    await lookForRests({ kernel, elsewhere }, taken, terminal.signal);
     if (options.json) terminal.print(toJsonText(answer));
     else for (const result of answer.results) terminal.print(describeResult(result));
     const refused = answer.results.find((one) => !one.ok);

@@ -92,7 +92,7 @@ interface Decision {
 
 async function decide({ decision, ...chosen }: Decision, session: Session<DecideOptions>): Promise<void> {
   const named = readPayload(session.options);
-  await withKernel(session, async ({ kernel, caller }) => {
+  await withKernel(session, async ({ kernel, caller, elsewhere }) => {
     const { workflowId, gateId } = await findMeant({ kernel, caller }, chosen);
     const before = await kernel.workflow(workflowId, caller);
     const which = gateId === undefined ? {} : { gate_id: gateId };
@@ -117,7 +117,7 @@ async function decide({ decision, ...chosen }: Decision, session: Session<Decide
     }
     // A decision that arrives ahead of its gate is kept. The workflow is not at rest and need not be run here.
     const kept = answer.status === "kept";
-    const watched = { kernel, workflowId, after: before.sequence };
+    const watched = { kernel, workflowId, after: before.sequence, elsewhere };
     showResult(session, kept ? before : await watchRun(watched, session), { answer });
   });
 }
@@ -266,7 +266,7 @@ async function moveOn(
 ): Promise<void> {
   await withKernel(session, async (context) => {
     const answer = await give(context);
-    const watched = { kernel: context.kernel, workflowId: answer.workflow_id };
+    const watched = { ...context, workflowId: answer.workflow_id };
     showResult(session, await watchRun(watched, session), { answer });
   });
 }

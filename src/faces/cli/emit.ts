@@ -65,7 +65,7 @@ function emit({ name, key, payload = null }: TypedEvent, session: Session<EmitOp
       ...(broadcast !== undefined && { broadcast }),
     });
     const resumed = new Set(answer.resumed.map(({ workflow_id }) => workflow_id));
-    await lookForRests(kernel, resumed, terminal.signal);
+    await lookForRests({ kernel }, resumed, terminal.signal);
     if (options.json) printJson(session, answer);
     else for (const line of describeAnswer(answer, terminal.now())) terminal.print(line);
   });

@@ -6,14 +6,12 @@
  * 2.  The end of the input ends the guard. Unfinished calls wait in the ledger.
  */
 import { once } from "node:events";
-import { type Command, InvalidArgumentError } from "commander";
-import { z } from "zod";
+import type { Command } from "commander";
 import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { showText } from "../../protocol/visible-text.ts";
 import type { Guard } from "../guard/create-guard.ts";
-import type { UpstreamPlace } from "../guard/upstream.ts";
 import { complainTo } from "./complain-to.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import {
@@ -22,7 +20,6 @@ import {
   addCommonOptions,
   type CommonOptions,
   collect,
-  readJson,
   readLimit,
   readName,
   readPort,
@@ -30,6 +27,7 @@ import {
   type Session,
   urlReader,
 } from "./options.ts";
+import { environment, readServers, type Upstreams } from "./read-servers.ts";
 import { readVersion } from "./read-version.ts";
 import { UsageError } from "./report-error.ts";
 import { makeToken, readToken, servedAgain } from "./serve.ts";
@@ -97,47 +95,6 @@ function readUpstreams(options: GuardCommand, [command, ...args]: readonly strin
   return { [name]: { command: command as string, args, env: environment() } };
 }
 
-/** Returns the environment of servers that the guard starts: its own, as a client would have given it. */
-const environment = (): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
-
-const ServerName = z
-  .string()
-  .regex(/^[A-Za-z0-9](?:_?[A-Za-z0-9-])*$/, "letters, digits and -, single _")
-  .max(64);
-const Servers = z.strictObject({
-  mcpServers: z.record(
-    ServerName,
-    z.union([
-      z.strictObject({
-        type: z.literal("stdio").optional(),
-        command: z.string().min(1),
-        args: z.array(z.string()).default([]),
-        env: z.record(z.string(), z.string()).default({}),
-      }),
-      z.strictObject({
-        type: z.literal("http").optional(),
-        url: z.url({ protocol: /^https?$/ }),
-        headers: z.record(z.string(), z.string()).default({}),
-      }),
-    ]),
-  ),
-});
-
-/** Reads a file of servers. @throws InvalidArgumentError if it cannot be read, or is not of that form. */
-function readServers(path: string): Upstreams {
-  const read = Servers.safeParse(readJson(`@${path}`));
-  if (!read.success) throw new InvalidArgumentError(z.prettifyError(read.error));
-  const servers = Object.entries(read.data.mcpServers);
-  if (servers.length === 0) throw new InvalidArgumentError("It names no server.");
-  return Object.fromEntries(
-    servers.map(([name, server]) => [
-      name,
-      "url" in server ? server : { ...server, env: { ...environment(), ...server.env } },
-    ]),
-  );
-}
-
 function readHeader(header: string): readonly [string, string] {
   const [, name, value] = /^([\w-]+):\s*(.*)$/.exec(header) ?? [];
   if (name === undefined || value === undefined) throw new UsageError(`--header ${header} is no name, colon and value`);
@@ -196,8 +153,6 @@ interface Guarded {
   readonly guard: Guard;
   readonly onListening: (url: string) => void;
 }
-
-type Upstreams = Readonly<Record<string, UpstreamPlace>>;
 
 interface Faces {
   readonly ended: Promise<unknown>;

@@ -53,6 +53,8 @@ export interface CommandContext {
   readonly caller: Caller;
   /** The notifiers that announce gates while the command runs. */
   readonly notifiers: readonly Notifier[];
+  /** The intent types whose workflows other processes drive. */
+  readonly elsewhere: readonly string[];
 }
 
 export async function withKernel<T>(
@@ -69,7 +71,8 @@ export async function withKernel<T>(
     const notifiers = opening.recover === true ? [...(host.notifiers ?? []), ...(opening.notifiers ?? [])] : [];
     const kernel = await openKernel(session, opening, { ...host, ...rules, ledger, notifiers });
     try {
-      const working = work({ kernel, ledger, caller: callerOf(session.options), notifiers });
+      const caller = callerOf(session.options);
+      const working = work({ kernel, ledger, caller, notifiers, elsewhere: rules.elsewhere ?? [] });
       return await (opening.endsItself === true ? working : Promise.race([working, rejectOnAbort(signal)]));
     } finally {
       await kernel.stop({ drainMs: opening.drainMs ?? 2000 });
@@ -126,7 +129,7 @@ export async function withRules<T>(
   const host = await loadHost(options.host);
   const policies = await loadPolicies(options.policies);
   const { closables, ...loaded } = await loadModules(options.capabilities);
-  const agents = options.agents === true ? await agentPackages() : [];
+  const agents = await agentPackages(options);
   const {
     ledger: _1,
     notifiers: _2,
@@ -136,7 +139,13 @@ export async function withRules<T>(
   try {
     return await work({
       ...rules,
-      capabilities: [...(options.packages ?? []), ...(rules.capabilities ?? []), ...agents, ...loaded.capabilities],
+      elsewhere: [...(rules.elsewhere ?? []), ...agents.elsewhere],
+      capabilities: [
+        ...(options.packages ?? []),
+        ...(rules.capabilities ?? []),
+        ...agents.capabilities,
+        ...loaded.capabilities,
+      ],
       operators: [...(rules.operators ?? []), ...loaded.operators],
       policies: [...policies, ...(options.rules ?? []), ...(rules.policies ?? []), ...loaded.policies],
     });
@@ -145,10 +154,12 @@ export async function withRules<T>(
   }
 }
 
-/** Returns the packages of agents' calls, for processes that decide their gates. */
-async function agentPackages(): Promise<readonly CapabilityDefinition[]> {
+/** Returns the packages of agents' and guards' calls, for processes that decide their gates and have none of their own. */
+async function agentPackages({ agents, packages }: Pick<CommonOptions, "agents"> & Pick<Opening, "packages">) {
+  if (agents !== true || packages !== undefined) return { capabilities: [], elsewhere: [] };
   const { createAgents } = await import("../agents/create-agents.ts");
-  return createAgents().capabilities;
+  const { decidePackages, guardDriven } = await import("../guard/decide-package.ts");
+  return { capabilities: [...createAgents().capabilities, ...decidePackages()], elsewhere: guardDriven };
 }
 
 const shipped = [releaseNotes, folderInventory, projectHandover];

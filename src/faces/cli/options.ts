@@ -62,7 +62,7 @@ export const addCommonOptions = (command: Command): Command =>
       "--host <module>",
       "a module that exports `host`: the options of createKernel (ledger, packages, policies, roles, budgets, …)",
     )
-    .option("--agents", "the packages of agents' calls, so that gates of `hook` and of adapters can be decided")
+    .option("--agents", "the packages of agents' calls, so that gates of `guard`, `hook` and adapters can be decided")
     .optionsGroup(ownOptions);
 
 /** Adds the options of commands that read or copy a ledger without a kernel. */

@@ -183,7 +183,7 @@ async function decideHere(
     const decided = isEdited ? await context.kernel.gate(workflow_id, gate.gate_id, context.caller) : gate;
     terminal.print(`\n${describeDecided(decided, `${word}${isEdited ? " as edited" : ""}, ${answer.status}`)}`);
     if (answer.tally !== undefined) terminal.print(`  ${describeTally(answer.status, answer.tally)}`);
-    const state = await watchRun({ kernel: context.kernel, workflowId: workflow_id, after }, session);
+    const state = await watchRun({ ...context, workflowId: workflow_id, after }, session);
     terminal.print(`  ${describeState(state)}`);
     return answer.status === "voted" ? [] : openGatesOf(state).map((open) => ({ workflow_id, gate_id: open.gate_id }));
   } catch (error) {
@@ -258,7 +258,8 @@ const takeMs = 2000;
  * Runs the workflow here, or follows it if another process runs it. If that process died, its lease expires; the
  * attempts continue until the workflow rests.
  */
-async function takeUp({ kernel }: CommandContext, before: WorkflowState, session: Session): Promise<WorkflowState> {
+async function takeUp(context: CommandContext, before: WorkflowState, session: Session): Promise<WorkflowState> {
+  const { kernel, elsewhere } = context;
   const { workflow_id: workflowId, sequence } = before;
   const rested = new AbortController();
   const failed = Promise.withResolvers<never>();
@@ -275,7 +276,7 @@ async function takeUp({ kernel }: CommandContext, before: WorkflowState, session
   };
   keepTaking().catch(failed.reject);
   try {
-    return await Promise.race([watchRun({ kernel, workflowId, after: sequence }, session), failed.promise]);
+    return await Promise.race([watchRun({ kernel, workflowId, after: sequence, elsewhere }, session), failed.promise]);
   } finally {
     rested.abort();
   }

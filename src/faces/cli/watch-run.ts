@@ -3,6 +3,7 @@
  * --json. The progress is the kernel's; nothing is counted here.
  *
  * 1.  A workflow that another process runs is followed too, by polling the ledger.
+ * 2.  A workflow whose type other processes drive is not waited for: perhaps none of them runs now.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KernelProgress } from "../../contract/progress.ts";
@@ -22,11 +23,20 @@ export interface Watched {
   readonly workflowId: string;
   /** Progress up to this sequence has been printed before. */
   readonly after?: number;
+  /** The intent types whose workflows other processes drive; none by default. */
+  readonly elsewhere?: readonly string[];
 }
 
 /** Waits until the workflow rests, and returns its state: completed, failed, cancelled or waiting for a person. */
-export async function watchRun({ kernel, workflowId, after = 0 }: Watched, session: Session): Promise<WorkflowState> {
+export async function watchRun(watched: Watched, session: Session): Promise<WorkflowState> {
+  const { kernel, workflowId, after = 0, elsewhere = [] } = watched;
   promiseSafety(session, workflowId);
+  const standing = elsewhere.length === 0 ? null : await kernel.workflow(workflowId);
+  if (standing !== null && elsewhere.includes(standing.intent.type)) {
+    if (!session.options.json)
+      session.terminal.print("Recorded. The process that has its connections goes on with it.");
+    return standing;
+  }
   const watch = new AbortController();
   const signal = AbortSignal.any([watch.signal, session.terminal.signal]);
   const steps = kernel.progress(workflowId, { after, signal });
@@ -66,15 +76,19 @@ export async function lookForRest(
 }
 
 /**
- * Resolves once each of these workflows rests or is parked, so that nobody waits here for a time or an event.
- * @throws the signal's reason once it has aborted.
+ * Resolves once each of these workflows rests, is parked, or is driven elsewhere, so that nobody waits here for a time,
+ * an event or another process. @throws the signal's reason once it has aborted.
  */
-export async function lookForRests(kernel: Kernel, workflowIds: Iterable<string>, signal: AbortSignal): Promise<void> {
-  await Promise.all(
-    [...workflowIds].map((id) =>
-      Promise.race([kernel.settled(id), lookForRest(kernel, id, signal, isParkedOrSettled)]),
-    ),
-  );
+export async function lookForRests(
+  { kernel, elsewhere = [] }: Pick<Watched, "kernel" | "elsewhere">,
+  workflowIds: Iterable<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const look = async (id: string): Promise<void> => {
+    if (elsewhere.length > 0 && elsewhere.includes((await kernel.workflow(id)).intent.type)) return;
+    await Promise.race([kernel.settled(id), lookForRest(kernel, id, signal, isParkedOrSettled)]);
+  };
+  await Promise.all([...workflowIds].map(look));
   signal.throwIfAborted();
 }
 

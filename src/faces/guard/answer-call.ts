@@ -4,7 +4,8 @@
  * 1.  A person is asked in the best way that the client has: a form, if the guard lets people decide over MCP; else the
  *     address of the gate; else nothing is asked, and the call waits for a decision elsewhere.
  * 2.  A call waits for `--wait`. Then it answers T0_GUARD_WAITING, and the same call later finds its gate.
- * 3.  A client that is gone receives nothing: the result is not marked as handed over.
+ * 3.  A decision that another process recorded is carried out here, where the connection is.
+ * 4.  A client that is gone receives nothing: the result is not marked as handed over.
  */
 import { inputRequired, ProtocolError, type ServerContext } from "@modelcontextprotocol/server";
 import { withoutScopes } from "../../contract/auth-context.ts";
@@ -43,7 +44,9 @@ export async function answerCall(context: GuardContext, call: GuardedCall, askin
   const name = `${call.server}.${call.tool}`;
   const state = readQuestionState(asking.ctx, name);
   const begun: Begun =
-    state === null ? await beginCall(context, call) : { workflow_id: state.workflow_id, isClaimed: false };
+    state === null
+      ? await beginCall(context, call)
+      : { workflow_id: state.workflow_id, isClaimed: false, isFound: true };
   return guard.calls.awaiting(begun.workflow_id, async () => {
     const answers = (asking.ctx.mcpReq.inputResponses ?? {}) as JsonObject;
     const put = new Set(state === null ? [] : [state.question]);
@@ -69,18 +72,26 @@ async function answerRest(context: GuardContext, resting: Resting): Promise<Tool
   const caller = withoutScopes(context.caller);
   using patience = limitPatience(context);
   const signal = AbortSignal.any([ctx.mcpReq.signal, patience.signal]);
+  const goOn = async (): Promise<void> => takeUp(context, begun.workflow_id);
+  if (begun.isFound) await goOn();
   let state = await waitForRest({ ...context, caller }, begun.workflow_id, ctx.mcpReq);
   for (;;) {
     if (isTerminal(state.state)) return handOver(context, resting, state);
     const question = await questionOf(context, resting, state);
     if (question !== null) return question;
     try {
-      state = await waitForRest({ ...context, caller }, begun.workflow_id, { signal, after: state.sequence });
+      const waiting = { signal, after: state.sequence, onProgress: goOn };
+      state = await waitForRest({ ...context, caller }, begun.workflow_id, waiting);
     } catch (thrown) {
       if (!patience.signal.aborted) throw thrown;
       return tellWaiting(context, await context.kernel.workflow(begun.workflow_id, caller));
     }
   }
+}
+
+/** Takes up a workflow that may have been decided in another process; it is followed in any case. */
+function takeUp({ kernel, options: { logger } }: GuardContext, workflowId: string): void {
+  kernel.execute(workflowId).catch((error: unknown) => logger?.warn({ error }, "a guarded call could not be taken up"));
 }
 
 /** Returns a signal that fires when a call has waited for a person as long as it may. */

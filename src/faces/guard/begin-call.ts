@@ -25,6 +25,8 @@ export interface Begun {
   readonly workflow_id: string;
   /** The result of an earlier request's workflow has been claimed for this one. */
   readonly isClaimed: boolean;
+  /** An earlier request began it; another process may have decided its gate meanwhile. */
+  readonly isFound: boolean;
 }
 
 /** Begins the call, or finds it. @throws KernelErrorException as `submit` does. */
@@ -34,7 +36,7 @@ export async function beginCall(context: GuardContext, call: GuardedCall): Promi
   const thread_id = threadOf(caller, inputs);
   const found = await findSame(context, caller, thread_id);
   if (found !== null) context.guard.calls.attach(found.workflow_id, call.attached);
-  return found ?? { workflow_id: await submitCall(context, call, { thread_id }), isClaimed: false };
+  return found ?? { workflow_id: await submitCall(context, call, { thread_id }), isClaimed: false, isFound: false };
 }
 
 /** Begins the call in any case: a task has an id by which its client finds it. @throws as `submit` does. */
@@ -62,12 +64,12 @@ async function findSame({ kernel, guard }: GuardContext, caller: Caller, thread_
   const listed = await kernel.workflows({ thread_id, limit: looked }, caller);
   const free = listed.filter(({ workflow_id }) => !guard.calls.isAwaited(workflow_id));
   const open = free.findLast(({ state }) => !isTerminal(state));
-  if (open !== undefined) return { workflow_id: open.workflow_id, isClaimed: false };
+  if (open !== undefined) return { workflow_id: open.workflow_id, isClaimed: false, isFound: true };
   const [newest] = free;
   if (newest === undefined) return null;
   const state = await kernel.workflow(newest.workflow_id, caller);
   if (!wasDecided(state) || !(await claimResult(kernel, caller, state))) return null;
-  return { workflow_id: state.workflow_id, isClaimed: true };
+  return { workflow_id: state.workflow_id, isClaimed: true, isFound: true };
 }
 
 /** Returns whether people were asked about the call, so that its client may have been told to call again. */

@@ -72,7 +72,11 @@ function createGuardServer({ context, session, find }: GuardServing): Server {
       const resting = waitForRest({ ...context, caller }, workflow_id, ctx.mcpReq);
       const state = await context.guard.calls.awaiting(workflow_id, () => resting);
       if (!isTerminal(state.state)) return { ...toExtensionTask(state, limits.pollIntervalMs), resultType: "task" };
-      const result = await handOver(context, { begun: { workflow_id, isClaimed: true }, call, ctx }, state);
+      const result = await handOver(
+        context,
+        { begun: { workflow_id, isClaimed: true, isFound: false }, call, ctx },
+        state,
+      );
       return { resultType: "complete", ...result };
     });
   };

@@ -112,7 +112,7 @@ export class EmbeddedHost implements Host {
     this.#armedFor = null;
     const from = this.#work.clock.now();
     await this.#takeUp("due");
-    const next = await this.#work.store.nextDue();
+    const next = await this.#work.store.nextDue(this.#work.elsewhere);
     // A workflow that was parked meanwhile may be due sooner than those that were read, and has its own alarm.
     if (!this.#stopped) this.#armBy(this.#ahead(next, from));
   }

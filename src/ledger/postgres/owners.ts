@@ -71,13 +71,13 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
         const taken = (await claim()) ?? ((await freeGone(on, putRight(now), entered())) ? await claim() : undefined);
         return taken === undefined ? null : { owner, epoch: taken["epoch"] as number };
       }),
-    takeUp: (kind, owner, now, limit) =>
+    takeUp: (kind, owner, now, limit, elsewhere = []) =>
       read("takeUp", async (on) => {
         await freeGone(on, putRight(now), entered());
         const take =
           kind === "queued"
-            ? statement("takeQueued", owner, await findQueued(on, limit, now))
-            : statement(takes[kind], owner, now, limit);
+            ? statement("takeQueued", owner, await findQueued(on, limit, now), elsewhere)
+            : statement(takes[kind], owner, now, limit, elsewhere);
         const rows = await rowsOf(on, take);
         return rows
           .flatMap((row) => readableHead(() => plainHead(row)))

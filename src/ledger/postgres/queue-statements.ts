@@ -81,7 +81,8 @@ export const queueStatements = (insert: Insert) =>
         AND (rank, since, workflow_id) < ($2::bigint, $3::float8, $4::text) LIMIT $5) AS first`,
     takeQueued: `
       WITH found AS (
-        SELECT workflow_id FROM workflows WHERE owner IS NULL AND workflow_id = ANY($2) FOR UPDATE SKIP LOCKED)
+        SELECT workflow_id FROM workflows 
+        WHERE owner IS NULL AND workflow_id = ANY($2) AND intent_type <> ALL($3::text[]) FOR UPDATE SKIP LOCKED)
       UPDATE workflows SET owner = $1, epoch = epoch + 1 FROM found
       WHERE workflows.workflow_id = found.workflow_id RETURNING workflows.*`,
   }) as const;

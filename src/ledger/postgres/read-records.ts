@@ -54,8 +54,11 @@ export function createHeadReads({ read }: Run): Pick<LedgerStore, Heads> {
       }),
     searchHeads: (page) => read("searchHeads", (on) => searchHeads(on, page)),
     countHeads: (selection) => read("countHeads", (on) => countOf(on, headCountQuery(selection))),
-    nextDue: () =>
-      read("nextDue", async (on) => ((await firstOf(on, statement("nextDue")))?.["at"] as number | undefined) ?? null),
+    nextDue: (elsewhere = []) =>
+      read("nextDue", async (on) => {
+        const row = await firstOf(on, statement("nextDue", elsewhere));
+        return (row?.["at"] as number | undefined) ?? null;
+      }),
   };
 }
 

@@ -28,10 +28,14 @@ const freed = `${free} AND state NOT IN ('completed', 'failed', 'cancelled') AND
   SELECT workflow_id FROM holds
   WHERE holder <> 'pause' AND holder NOT IN (SELECT halt_id FROM halts WHERE lifted = 0))`;
 
+/** The condition of the workflows that are not left to other processes: a parameter is the list of their types. */
+const isOurs = (parameter: string): string => `intent_type <> ALL(${parameter}::text[])`;
+
 /** Returns a take-up statement; simultaneous callers get different workflows. */
 const takeUp = (which: string, at: string): string => `
   WITH found AS (
-    SELECT workflow_id FROM workflows WHERE ${which} AND ${at} <= $2 ORDER BY ${at}, workflow_id LIMIT $3
+    SELECT workflow_id FROM workflows WHERE ${which} AND ${at} <= $2 AND ${isOurs("$4")}
+    ORDER BY ${at}, workflow_id LIMIT $3
     FOR UPDATE SKIP LOCKED)
   UPDATE workflows SET owner = $1, epoch = epoch + 1 FROM found WHERE workflows.workflow_id = found.workflow_id
   RETURNING workflows.*`;
@@ -258,7 +262,7 @@ const texts = {
     WHERE workflow_id = $1 AND (owner IS NULL OR owner = $2) RETURNING epoch`,
   release: "UPDATE workflows SET owner = NULL WHERE workflow_id = $1 AND owner = $2 AND epoch = $3",
   held: "SELECT workflow_id, epoch FROM workflows WHERE owner = $1 ORDER BY workflow_id",
-  nextDue: `SELECT due_at AS at FROM workflows WHERE ${due} ORDER BY due_at LIMIT 1`,
+  nextDue: `SELECT due_at AS at FROM workflows WHERE ${due} AND ${isOurs("$1")} ORDER BY due_at LIMIT 1`,
   takeDue: takeUp(due, "due_at"),
   takeAbandoned: takeUp(abandoned, readyAt),
   takeFreed: takeUp(freed, "epoch * 0"),

@@ -59,30 +59,37 @@ export interface TakeUpRequest {
   readonly owner: string;
   readonly now: number;
   readonly limit: number;
+  /** The intent types whose workflows are left to other processes. */
+  readonly elsewhere: readonly string[];
 }
 
 type Taking = (connection: Connection, request: TakeUpRequest) => readonly Columns[];
 
 const taking =
   (name: "takeDue" | "takeAbandoned" | "takeFreed"): Taking =>
-  ({ statements }, { owner, now, limit }) =>
-    statements[name].all(owner, now, limit);
+  ({ statements }, { owner, now, limit, elsewhere }) =>
+    statements[name].all(owner, now, limit, JSON.stringify(elsewhere));
 
 const takes: Readonly<Record<TakeUpKind, Taking>> = {
   due: taking("takeDue"),
   abandoned: taking("takeAbandoned"),
   freed: taking("takeFreed"),
-  queued: (connection, { owner, now, limit }) =>
-    connection.statements.takeQueued.all(owner, JSON.stringify(findQueued(connection, limit, now))),
+  queued: (connection, { owner, now, limit, elsewhere }) => {
+    const found = JSON.stringify(findQueued(connection, limit, now));
+    return connection.statements.takeQueued.all(owner, found, JSON.stringify(elsewhere));
+  },
 };
 
 const isAnyQueued = ({ statements }: Connection): boolean => statements.isAnyQueued.get()?.["found"] === 1;
 
+const isAnyToTake = ({ statements }: Connection, now: number, elsewhere: readonly string[]): boolean =>
+  statements.anyToTake.get(now, now, JSON.stringify(elsewhere))?.["found"] === 1;
+
 /** Takes up workflows; writes nothing if there is none to take. */
 export function takeUp(connection: Connection, request: TakeUpRequest): readonly TakenUp[] {
-  const { statements, heads } = connection;
-  const { kind, owner, now } = request;
-  const isAny = kind === "queued" ? isAnyQueued(connection) : statements.anyToTake.get(now, now)?.["found"] === 1;
+  const { heads } = connection;
+  const { kind, owner, now, elsewhere } = request;
+  const isAny = kind === "queued" ? isAnyQueued(connection) : isAnyToTake(connection, now, elsewhere);
   if (!isAny) return [];
   const rows = writeAll(connection, () => {
     freeGone(connection, now);

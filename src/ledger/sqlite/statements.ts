@@ -26,9 +26,13 @@ const freed = `${free} AND state NOT IN ('completed', 'failed', 'cancelled') AND
   WHERE holder <> 'pause' AND holder NOT IN (SELECT halt_id FROM halts WHERE lifted = 0))`;
 const orphaned = "owner IS NOT NULL AND owner NOT IN (SELECT owner FROM owners)";
 
+/** The condition of the workflows that are not left to other processes: a parameter is the JSON list of their types. */
+const isOurs = (parameter: string): string => `intent_type NOT IN (SELECT value FROM json_each(${parameter}))`;
+
 const takeUp = (which: string, at: string): string => `
   UPDATE workflows SET owner = ?1, epoch = epoch + 1 WHERE workflow_id IN (
-    SELECT workflow_id FROM workflows WHERE ${which} AND ${at} <= ?2 ORDER BY ${at}, workflow_id LIMIT ?3) RETURNING *`;
+    SELECT workflow_id FROM workflows WHERE ${which} AND ${at} <= ?2 AND ${isOurs("?4")}
+    ORDER BY ${at}, workflow_id LIMIT ?3) RETURNING *`;
 
 /**
  * The condition of the earliest pending delivery of a gate, the only one that may be taken; `d` is the examined one.
@@ -84,12 +88,12 @@ const texts = {
     WHERE workflow_id = ?1 AND (owner IS NULL OR owner = ?2) RETURNING epoch`,
   release: "UPDATE workflows SET owner = NULL WHERE workflow_id = ? AND owner = ? AND epoch = ?",
   held: "SELECT workflow_id, epoch FROM workflows WHERE owner = ? ORDER BY workflow_id",
-  nextDue: `SELECT due_at AS at FROM workflows WHERE ${due} ORDER BY due_at LIMIT 1`,
+  nextDue: `SELECT due_at AS at FROM workflows WHERE ${due} AND ${isOurs("?1")} ORDER BY due_at LIMIT 1`,
   anyToTake: `
     SELECT EXISTS (SELECT 1 FROM owners WHERE expires_at <= ?1) OR EXISTS (SELECT 1 FROM workflows WHERE ${orphaned})
-      OR EXISTS (SELECT 1 FROM workflows WHERE ${due} AND due_at <= ?2)
-      OR EXISTS (SELECT 1 FROM workflows WHERE ${abandoned} AND ${readyAt} <= ?2)
-      OR EXISTS (SELECT 1 FROM workflows WHERE ${freed}) AS found`,
+      OR EXISTS (SELECT 1 FROM workflows WHERE ${due} AND due_at <= ?2 AND ${isOurs("?3")})
+      OR EXISTS (SELECT 1 FROM workflows WHERE ${abandoned} AND ${readyAt} <= ?2 AND ${isOurs("?3")})
+      OR EXISTS (SELECT 1 FROM workflows WHERE ${freed} AND ${isOurs("?3")}) AS found`,
   takeDue: takeUp(due, "due_at"),
   takeAbandoned: takeUp(abandoned, readyAt),
   takeFreed: takeUp(freed, "epoch * 0"),
@@ -180,7 +184,7 @@ const texts = {
       LIMIT ?)`,
   takeQueued: `
     UPDATE workflows SET owner = ?1, epoch = epoch + 1
-    WHERE ${free} AND workflow_id IN (SELECT value FROM json_each(?2)) RETURNING *`,
+    WHERE ${free} AND workflow_id IN (SELECT value FROM json_each(?2)) AND ${isOurs("?3")} RETURNING *`,
 
   countHolds: `
     SELECT holder, count(*) FILTER (WHERE step_id = '') AS workflows, count(*) FILTER (WHERE step_id <> '') AS steps

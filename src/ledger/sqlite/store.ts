@@ -210,7 +210,8 @@ function createWorkflowIndex(path: string, run: Run): Pick<LedgerStore, Workflow
     countHeads: (selection) => run("countHeads", (on) => countHeads(on, selection)),
     heartbeat: (owner, now, ttlMs) => run("heartbeat", (on) => heartbeatOwner(on, { owner, now, ttlMs, path })),
     claim: (workflowId, owner, now) => run("claim", (on) => claimLease(on, { workflowId, owner, now })),
-    takeUp: (kind, owner, now, limit) => run("takeUp", (on) => takeUp(on, { kind, owner, now, limit })),
+    takeUp: (kind, owner, now, limit, elsewhere = []) =>
+      run("takeUp", (on) => takeUp(on, { kind, owner, now, limit, elsewhere })),
     release: (workflowId, lease) => run("release", (on) => releaseLease(on, workflowId, lease)),
     held: (owner) =>
       run("held", ({ statements }) =>
@@ -219,7 +220,11 @@ function createWorkflowIndex(path: string, run: Run): Pick<LedgerStore, Workflow
           epoch: row["epoch"] as number,
         })),
       ),
-    nextDue: () => run("nextDue", ({ statements }) => (statements.nextDue.get()?.["at"] as number | undefined) ?? null),
+    nextDue: (elsewhere = []) =>
+      run("nextDue", ({ statements }) => {
+        const row = statements.nextDue.get(JSON.stringify(elsewhere));
+        return (row?.["at"] as number | undefined) ?? null;
+      }),
   };
 }
 

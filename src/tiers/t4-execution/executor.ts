@@ -48,6 +48,8 @@ export interface ExecutorOptions {
    * driven.
    */
   readonly goesOn: boolean;
+  /** The intent types whose workflows other processes continue. */
+  readonly elsewhere: ReadonlySet<string>;
   /** Called after each commit; `own` is false for rows of another process. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[], own: boolean) => void;
   /** Called when a workflow has ended or rests. */
@@ -98,9 +100,9 @@ export class Executor {
   }
 
   /** Creates the mailbox of a workflow that has no events yet. */
-  begin(identity: NewWorkflow, parentId: string | null): Mailbox {
+  begin(identity: NewWorkflow, intentType: string, parentId: string | null): Mailbox {
     const log = new WorkflowLog(identity, this.#services);
-    if (!this.#options.goesOn) log.markOwnedElsewhere();
+    if (!this.#goesOn(intentType)) log.markOwnedElsewhere();
     return this.#adopt(log, { parentId, context: currentContext() });
   }
 
@@ -128,9 +130,14 @@ export class Executor {
     return this.#wakeHere(workflowId, lease);
   }
 
+  /** Returns whether this process continues a workflow of this type that has no owner. */
+  #goesOn = (intentType: string): boolean => this.#options.goesOn && !this.#options.elsewhere.has(intentType);
+
   async #claim(workflowId: string): Promise<Lease | null> {
-    const { store, registration, runtime } = this.#options;
+    const { store, registration, runtime, elsewhere } = this.#options;
     await registration.confirm();
+    const head = elsewhere.size === 0 ? null : await store.head(workflowId);
+    if (head !== null && elsewhere.has(head.intent_type)) return null;
     return store.claim(workflowId, registration.owner, runtime.clock.now());
   }
 
@@ -279,8 +286,9 @@ export class Executor {
    * Sets the lease of a log. A lease of this process is kept. If another living process or host drives the workflow,
    * this process records commands but does not continue the workflow.
    */
-  async #adoptLease(log: WorkflowLog, { workflow_id, owner, epoch }: WorkflowHead): Promise<void> {
-    const { registration, goesOn } = this.#options;
+  async #adoptLease(log: WorkflowLog, { workflow_id, owner, epoch, intent_type }: WorkflowHead): Promise<void> {
+    const { registration } = this.#options;
+    const goesOn = this.#goesOn(intent_type);
     if (owner === null && goesOn) return;
     const isOwn = owner === registration.owner;
     const lease = isOwn ? { owner, epoch } : goesOn ? await this.#claim(workflow_id) : null;

@@ -143,7 +143,7 @@ async function startWorkflow(
       ...(waits !== null && { in_flight: waits }),
       ...(debounced != null && { debounced }),
     };
-    const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
+    const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, intent.type, parentId);
     await mailbox.command((re) => ({ type: "begin", facts, re }));
   } catch (thrown) {
     // The first request under this key has the workflow, in whichever process; it may have arrived while this one
