@@ -13,7 +13,8 @@ for (const face of ["http", "stdio"] as const) {
   const { answers, called, elapsedMs, peakMb, residentMb } = await callMany({ face, calls, sessions });
   const own = answers.filter((answer, n) => answer === `called act ${n}`).length;
   process.stdout.write(
-    `${face}: ${calls} calls, ${own} with their own answer, ${called.length} made, ${(elapsedMs / 1000).toFixed(1)} s, ` +
+    `${face}: ${calls} calls, ${own} with their own answer, ${called.length} made, ` +
+      `${(elapsedMs / 1000).toFixed(1)} s, ` +
       `${residentMb} MB resident, ${peakMb} MB at most\n`,
   );
 }

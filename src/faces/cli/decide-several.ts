@@ -15,14 +15,12 @@ import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 import { lookForRests } from "./watch-run.ts";
 
+const anExample = '[{"workflow_id":"wf_…","decision":"approve","payload":{"payload_digest":"…"}}]';
+
 export function addDecisionsAtOnce(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("decide"))
     .description("decide several gates, each bound to the digest that it showed")
-    .argument(
-      "<decisions>",
-      'a JSON list such as [{"workflow_id":"wf_…","decision":"approve","payload":{"payload_digest":"…"}}], or @FILE',
-      readJson,
-    )
+    .argument("<decisions>", `a JSON list such as ${anExample}, or @FILE`, readJson)
     .action((decisions: unknown, options: CommonOptions) => decideSeveral(decisions, { options, terminal }));
 }
 

@@ -6,12 +6,13 @@
  * 2.  The end of the input ends the guard. Unfinished calls wait in the ledger.
  */
 import { once } from "node:events";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { showText } from "../../protocol/visible-text.ts";
 import type { Guard } from "../guard/create-guard.ts";
+import type { ResourceServer } from "../http/resource-server.ts";
 import { complainTo } from "./complain-to.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import {
@@ -19,6 +20,7 @@ import {
   addAnswerGates,
   addCommonOptions,
   type CommonOptions,
+  callerOf,
   collect,
   readLimit,
   readName,
@@ -52,6 +54,11 @@ interface GuardCommand extends CommonOptions, AnswerGates {
   readonly timeout: number;
   readonly token?: string;
   readonly approverToken?: string;
+  /** The authorization server whose access tokens clients bring. */
+  readonly issuer?: string;
+  readonly jwks?: string;
+  readonly audience?: string;
+  readonly scope: string;
 }
 
 export function addGuard(program: Command, terminal: Terminal): void {
@@ -80,9 +87,41 @@ export function addGuard(program: Command, terminal: Terminal): void {
     .option("--timeout <seconds>", "how long the server may take over one call", readLimit, 300)
     .option("--token <token>", "over HTTP, the bearer token of clients; without it, one is made", readToken)
     .option("--approver-token <token>", "a bearer token that decides gates and reads, for a person", readToken)
+    .option("--issuer <url>", "over HTTP, take access tokens of this OAuth authorization server", readHttps)
+    .option("--jwks <url>", "the address of the issuer's keys", readHttps)
+    .option("--audience <url>", "the guard's address as these tokens name it (default: its own)", readHttps)
+    .option("--scope <scope>", "the scope that these tokens need", readScope, "mcp:tools")
     .action((command: readonly string[], options: GuardCommand) =>
       options.propose ? propose({ options, terminal }) : openGuard({ options, terminal }, command),
     );
+}
+
+const readHttps = urlReader("https://auth.example");
+
+function readScope(value: string): string {
+  if (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value)) return value;
+  throw new InvalidArgumentError("It is one scope: printable characters without spaces, quotes and backslashes.");
+}
+
+/**
+ * Returns the guard as a resource of OAuth: the subject of a token is the principal, with the tenant and the role of
+ * the options. Null without `--issuer`. @throws UsageError unless all that is needed is there.
+ */
+async function readResource({ options }: Session<GuardCommand>): Promise<ResourceServer | null> {
+  const { issuer, jwks, listen, scope, audience } = options;
+  if (issuer === undefined && jwks === undefined) return null;
+  if (issuer === undefined || jwks === undefined) throw new UsageError("--issuer and --jwks go together");
+  if (listen === undefined) throw new UsageError("--issuer is for clients over HTTP: give --listen");
+  if (listen === 0 && audience === undefined) throw new UsageError("the port is not known before: give --audience");
+  const { createResourceServer } = await import("../http/resource-server.ts");
+  const { tenant_id, principal } = callerOf(options);
+  return createResourceServer({
+    issuer,
+    scope,
+    jwks: new URL(jwks),
+    resource: new URL(audience ?? `http://127.0.0.1:${listen}/mcp`),
+    callerOf: (subject) => ({ tenant_id, principal: { ...principal, id: subject }, scopes: agentScopes }),
+  });
 }
 
 /** Returns the servers by name. @throws UsageError unless they are named in exactly one way. */
@@ -112,6 +151,7 @@ async function propose(session: Session<GuardCommand>): Promise<void> {
 async function openGuard(session: Session<GuardCommand>, command: readonly string[]): Promise<void> {
   const { options } = session;
   const upstreams = readUpstreams(options, command);
+  const resource = await readResource(session);
   await requireKnownRole(options);
   await loadAllPeers("countersign guard", [import("../http/entry.ts"), import("../mcp/entry.ts")]);
   const { createGuard } = await import("../guard/create-guard.ts");
@@ -136,6 +176,7 @@ async function openGuard(session: Session<GuardCommand>, command: readonly strin
   const work = async (context: CommandContext): Promise<void> => {
     const faces = await serveFaces(context, session, {
       guard,
+      resource,
       onListening: (url) => {
         console = `${url}/`;
       },
@@ -151,6 +192,7 @@ async function openGuard(session: Session<GuardCommand>, command: readonly strin
 
 interface Guarded {
   readonly guard: Guard;
+  readonly resource: ResourceServer | null;
   readonly onListening: (url: string) => void;
 }
 
@@ -162,28 +204,33 @@ interface Faces {
 async function serveFaces(
   { kernel, caller, ledger }: CommandContext,
   { options, terminal }: Session<GuardCommand>,
-  { guard, onListening }: Guarded,
+  { guard, resource, onListening }: Guarded,
 ): Promise<Faces> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const { createGuardHandler, serveGuardStdio } = await import("../guard/guard-front.ts");
   const { listen, answerGates: answersGates, approverToken: approver } = options;
   const logger = complainTo(terminal);
-  const token = options.token ?? makeToken();
+  const token = options.token ?? (listen === undefined || resource !== null ? undefined : makeToken());
   const handler = listen === undefined ? null : createGuardHandler(guard, kernel, { answersGates, logger });
   const app = createHttpApp(kernel, {
-    ...(handler !== null && { mounts: { "/mcp": handler.handle } }),
+    ...(handler !== null && { mounts: { "/mcp": resource?.requireScope(handler.handle) ?? handler.handle } }),
+    ...(resource !== null && { jwt: resource.jwt, callbacks: resource.callbacks }),
     tokens: [
-      ...(listen === undefined ? [] : [{ token, ...caller, scopes: agentScopes }]),
+      ...(listen === undefined || token === undefined ? [] : [{ token, ...caller, scopes: agentScopes }]),
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
     ],
     sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },
     console: true,
   });
-  const server = await listenAt((port) => serveHttp(app, { host: "127.0.0.1", port }), options);
+  const served = resource === null ? app : { fetch: resource.challenge(app.fetch) };
+  const server = await listenAt((port) => serveHttp(served, { host: "127.0.0.1", port }), options);
   onListening(server.url);
   const login = `${server.url}${await app.loginPath(caller)}`;
   const tell = listen === undefined ? terminal.complain : terminal.print;
-  if (handler !== null) tell(`guarding at ${server.url}/mcp${options.token === undefined ? `  token ${token}` : ""}`);
+  if (handler !== null)
+    tell(
+      `guarding at ${server.url}/mcp${options.token === undefined && token !== undefined ? `  token ${token}` : ""}`,
+    );
   tell(`console  ${login}  (signs in once, within five minutes; who signs in may decide gates)`);
   terminal.safety.tell = servedAgain;
   const stdio =

@@ -154,7 +154,7 @@ export async function withRules<T>(
   }
 }
 
-/** Returns the packages of agents' and guards' calls, for processes that decide their gates and have none of their own. */
+/** Returns the packages of agents' and guards' calls, for processes that decide their gates. */
 async function agentPackages({ agents, packages }: Pick<CommonOptions, "agents"> & Pick<Opening, "packages">) {
   if (agents !== true || packages !== undefined) return { capabilities: [], elsewhere: [] };
   const { createAgents } = await import("../agents/create-agents.ts");

@@ -1,0 +1,116 @@
+/** A guard as a resource of OAuth: a real issuer on this machine, and budgets of each user whom its tokens name. */
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { expect, it, onTestFinished } from "vitest";
+import { runHere } from "../cli/command-line.ts";
+import { makeTempFolder } from "../operators/temp-folder.ts";
+import { call, textOf } from "./guard-fixture.ts";
+import { hostileServer, startGuard } from "./start-guard.ts";
+
+const audience = "https://guard.test/mcp";
+const index = new URL("../../src/index.ts", import.meta.url).href;
+const hostText = `import { defineHost } from "${index}";
+const limits = [{ scope: "principal", window: "total", invocations: 1 }];
+export const host = defineHost({ budgets: { limits } });
+`;
+
+async function openIssuer() {
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" }] };
+  const server = createServer((_, answer) => answer.end(JSON.stringify(keys))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const sign = (sub: string, claims: object = {}, key = privateKey): Promise<string> =>
+    new SignJWT({ scope: "openid mcp:tools", iss: issuer, aud: audience, sub, ...claims })
+      .setProtectedHeader({ alg: "ES256", kid: "k1" })
+      .setExpirationTime("5m")
+      .sign(key);
+  return { issuer, sign };
+}
+
+async function prepare() {
+  const made = makeTempFolder();
+  onTestFinished(() => made[Symbol.dispose]());
+  const folder = made.path;
+  const looks = { tools: [{ name: "act", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } }] };
+  const { server, called } = hostileServer(folder, looks);
+  const { issuer, sign } = await openIssuer();
+  writeFileSync(join(folder, "host.ts"), hostText);
+  const keys = ["--issuer", issuer, "--jwks", `${issuer}/jwks`, "--audience", audience, "--host", "host.ts"];
+  const guard = await startGuard({ folder, face: "http", wait: 5, server, options: keys });
+  onTestFinished(guard.stop);
+  const ask = (token?: string) =>
+    fetch(`${guard.url}/mcp`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+    });
+  const connect = async (token: string): Promise<Client> => {
+    const client = new Client({ name: "test", version: "1" });
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${guard.url}/mcp`), { requestInit }));
+    onTestFinished(() => client.close());
+    return client;
+  };
+  return { guard, issuer, sign, ask, connect, called };
+}
+
+it("names its metadata to clients without a token, and refuses tokens that are not for it", async () => {
+  const { guard, issuer, sign, ask } = await prepare();
+  const metadata = "https://guard.test/.well-known/oauth-protected-resource/mcp";
+  const named = `resource_metadata="${metadata}", scope="mcp:tools"`;
+  for (const path of ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"])
+    expect(await (await fetch(`${guard.url}${path}`)).json()).toEqual({
+      resource: audience,
+      authorization_servers: [issuer],
+      scopes_supported: ["mcp:tools"],
+      bearer_methods_supported: ["header"],
+    });
+  const refusedBy = async (token?: string) => {
+    const answer = await ask(token);
+    return [answer.status, answer.headers.get("www-authenticate")];
+  };
+  expect(await refusedBy()).toEqual([401, `Bearer ${named}`]);
+  const { privateKey: strange } = await generateKeyPair("ES256");
+  const bad = [
+    "no-token",
+    await sign("ann", {}, strange),
+    await sign("ann", { aud: "https://other.test/mcp" }),
+    await sign("ann", { iss: "https://other.test" }),
+    await sign("", {}),
+  ];
+  for (const token of bad) expect(await refusedBy(token)).toEqual([401, `Bearer error="invalid_token", ${named}`]);
+  const narrow = await sign("ann", { scope: "openid" });
+  expect(await refusedBy(narrow)).toEqual([403, `Bearer error="insufficient_scope", ${named}`]);
+});
+
+it("counts the calls of each user by themselves, and refuses the one whose budget is spent", async () => {
+  const { sign, connect, called } = await prepare();
+  // The record of the tools that are seen for the first time counts too, for the user who lists them.
+  await (await connect(await sign("first"))).listTools();
+  const [ann, bob] = [await connect(await sign("ann")), await connect(await sign("bob"))];
+  expect(textOf(await call(ann, "act", { n: 1 }))).toBe("called act 1");
+  expect(textOf(await call(ann, "act", { n: 2 }))).toContain("T5_BUDGET_EXHAUSTED: the principal");
+  expect(textOf(await call(bob, "act", { n: 3 }))).toBe("called act 3");
+  expect(called()).toEqual(["act 1", "act 3"]);
+});
+
+it.each([
+  [["--issuer", "https://a.test"], "go together"],
+  [["--issuer", "https://a.test", "--jwks", "https://a.test/jwks"], "give --listen"],
+  [["--issuer", "https://a.test", "--jwks", "https://a.test/jwks", "--listen", "0"], "give --audience"],
+  [["--scope", "a b"], "It is one scope"],
+])("refuses %j", async (options, told) => {
+  const { code, err } = await runHere("guard", ...options, "--upstream", "http://127.0.0.1:1/mcp");
+  expect([code, err]).toEqual([2, expect.stringContaining(told)]);
+});
