@@ -183,6 +183,7 @@ export class KernelParts {
 
   #createExecutor(resolved: Resolved): Executor {
     const { store, writer, runtime, lifecycles, registry, reading, timers } = this;
+    const elsewhere = new Set(resolved.options.elsewhere);
     return new Executor({
       store,
       writer,
@@ -190,7 +191,8 @@ export class KernelParts {
       lifecycles,
       registration: this.registration,
       goesOn: this.host.dispatch === undefined,
-      elsewhere: new Set(resolved.options.elsewhere),
+      leavesAny: elsewhere.size > 0,
+      isElsewhere: (intentType) => elsewhere.has(intentType),
       halts: this.halts,
       settings: createSettings(resolved, registry, this.halts),
       services: createServices({ resolved, store, reading, timers }),

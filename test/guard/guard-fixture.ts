@@ -50,5 +50,9 @@ export async function openGuard(
   };
 }
 
+/** The error of a refused call: where the tool states the schema of its output, it has no other structured content. */
+export const refusalOf = ({ structuredContent, _meta }: CallToolResult): unknown =>
+  structuredContent ?? _meta?.["countersign/refusal"];
+
 export const textOf = ({ content }: CallToolResult): string =>
   content.map((one) => (one.type === "text" ? one.text : one.type)).join("\n");

@@ -101,7 +101,7 @@ it.each(points)("over %s, killed %s: calls once, gives the result once, and asks
 
 it("asks a person about the same call if nobody knows whether its result was received", async () => {
   const scene = prepare("stdio");
-  await approveAndDie(scene, "Guard.Handover after");
+  await approveAndDie(scene, "handover: after");
   await expectAnother(await scene.start(), scene);
 });
 

@@ -6,7 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { launcher } from "../cli/command-line.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
-import { call, textOf } from "./guard-fixture.ts";
+import { call, refusalOf, textOf } from "./guard-fixture.ts";
 
 const server = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js");
 const approver = "an-approver-of-this-test";
@@ -45,7 +45,7 @@ it("makes an approved call once, though the guard is killed while its person dec
   const args = { path: file, content: "once" };
   const first = await start(folder, 1);
   const told = await call(first.client, "write_file", args);
-  expect(told.structuredContent).toMatchObject({ error: { code: "T0_GUARD_WAITING" } });
+  expect(refusalOf(told)).toMatchObject({ error: { code: "T0_GUARD_WAITING" } });
   process.kill(first.transport.pid ?? 0, "SIGKILL");
   const second = await start(folder, 30);
   const waiting = call(second.client, "write_file", args);

@@ -186,6 +186,9 @@ export const ambientRows: readonly AmbientRow[] = [
     calls: ["setInterval"],
     why: "drips bytes at a server whose timeouts are those of real sockets",
   },
+  { path: "test/guard/start-guard.ts", calls: ["process.env"], why: "what a guard's process begins with" },
+  { path: "test/guard/die-at-commit.mjs", calls: ["process.env"], why: "the file that says where to die" },
+  { path: "test/guard/call-many.ts", calls: ["performance.now"], why: "the time of many calls; no test rests on it" },
   {
     path: "test/cli/",
     calls: ["Date.now", "process.env"],

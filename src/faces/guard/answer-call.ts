@@ -24,7 +24,7 @@ import { abilitiesOf, type Declared, hasForms } from "../mcp/client-abilities.ts
 import { isGranted } from "../mcp/mcp-context.ts";
 import { questionStates, readQuestionState } from "../mcp/question-state.ts";
 import { resultOf } from "../mcp/run-workflow.ts";
-import { refusal, type ToolAnswer } from "../mcp/tools/tool.ts";
+import type { ToolAnswer } from "../mcp/tools/tool.ts";
 import { type Begun, beginCall, claimResult, type GuardedCall, wasDecided } from "./begin-call.ts";
 import type { GuardContext } from "./guard-context.ts";
 import { errorMeta } from "./upstream.ts";
@@ -37,7 +37,10 @@ export interface Asking {
 
 const answerRef = moduleRef(0, "guard", "answer_call");
 
-/** Answers a call. @throws KernelErrorException as `submit` does; ProtocolError as the server behind answered. */
+/**
+ * Answers a call. @throws KernelErrorException T0_GUARD_WAITING, with which the call ended, and as `submit` does;
+ * ProtocolError as the server behind answered.
+ */
 export async function answerCall(context: GuardContext, call: GuardedCall, asking: Asking): Promise<ToolAnswer> {
   const { kernel, guard } = context;
   const caller = withoutScopes(context.caller);
@@ -84,7 +87,7 @@ async function answerRest(context: GuardContext, resting: Resting): Promise<Tool
       state = await waitForRest({ ...context, caller }, begun.workflow_id, waiting);
     } catch (thrown) {
       if (!patience.signal.aborted) throw thrown;
-      return tellWaiting(context, await context.kernel.workflow(begun.workflow_id, caller));
+      return raiseWaiting(context, await context.kernel.workflow(begun.workflow_id, caller));
     }
   }
 }
@@ -101,7 +104,10 @@ function limitPatience({ guard, options: { clock } }: GuardContext): Disposable 
   return { signal: over.signal, [Symbol.dispose]: cancel };
 }
 
-/** Returns the result of an ended call. @throws ProtocolError if the server answered with an error. */
+/**
+ * Returns the result of an ended call. @throws KernelErrorException with which the call ended; ProtocolError if the
+ * server answered with an error.
+ */
 export async function handOver(
   context: GuardContext,
   { begun, call, ctx }: Pick<Resting, "begun" | "call" | "ctx">,
@@ -116,7 +122,7 @@ export async function handOver(
       }),
     );
   context.guard.calls.forget(state.workflow_id);
-  if (state.error !== null) return refusal(state.error);
+  if (state.error !== null) raise(state.error);
   const result = resultOf(state) as JsonObject;
   const meta = result["_meta"];
   const error = isPlainObject(meta) ? (meta[errorMeta] as Pick<ProtocolError, "code" | "message" | "data">) : undefined;
@@ -152,8 +158,8 @@ const mint = (context: GuardContext, asked: Minted, ctx: ServerContext): Promise
 const linkOf = ({ guard }: GuardContext, { workflow_id }: WorkflowState, gate: Gate): string =>
   linkTo(guard.consoleUrl(), { workflow_id, gate });
 
-/** Returns the answer of a call that still waits for a person. */
-function tellWaiting(context: GuardContext, state: WorkflowState): ToolAnswer {
+/** Ends the wait of a call for a person. @throws KernelErrorException T0_GUARD_WAITING. */
+function raiseWaiting(context: GuardContext, state: WorkflowState): never {
   const { workflow_id } = state;
   const gates = state.gates.filter(isOpenGate).map((gate) => ({
     gate_id: gate.gate_id,
@@ -164,5 +170,5 @@ function tellWaiting(context: GuardContext, state: WorkflowState): ToolAnswer {
   }));
   const where = gates.map(({ link }) => link).join(", ");
   const message = `the call waits for a person's decision${where === "" ? "" : ` at ${where}`}`;
-  return refusal(kernelError("T0_GUARD_WAITING", message, answerRef, { detail: { workflow_id, gates } }));
+  return raise(kernelError("T0_GUARD_WAITING", message, answerRef, { detail: { workflow_id, gates } }));
 }

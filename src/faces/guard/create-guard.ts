@@ -118,7 +118,11 @@ function openSession(context: GuardContext, client: Transport, tasks: { areTheir
     upstream: openUpstreams(upstreams),
     serve: (transport, own) => {
       const find: FindTool = (name) => findTool(context, listed, name);
-      return serveGuarded({ context, session: own, find }, transport);
+      const hasSchema = async (name: string): Promise<boolean> => {
+        const known = await listed.find(name).catch(() => undefined);
+        return known?.tool.outputSchema !== undefined;
+      };
+      return serveGuarded({ context, session: own, find, hasSchema }, transport);
     },
     listTools: async (result) => ({ ...result, tools: await listed.filter(result["tools"]) }),
     digestOf: async (server, tool) => (await listed.find(nameFor(upstreams, server, tool)))?.digest,

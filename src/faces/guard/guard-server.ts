@@ -23,11 +23,12 @@ import { KernelServer } from "../mcp/kernel-server.ts";
 import { errorOf, orProtocolError } from "../mcp/mcp-error.ts";
 import { questionStates } from "../mcp/question-state.ts";
 import { toExtensionTask, toTask } from "../mcp/task-view.ts";
-import { refusal, type ToolAnswer } from "../mcp/tools/tool.ts";
+import type { ToolAnswer } from "../mcp/tools/tool.ts";
 import { answerCall, handOver } from "./answer-call.ts";
 import { type GuardedCall, submitCall } from "./begin-call.ts";
 import { ownTasks } from "./greeting.ts";
 import type { GuardContext } from "./guard-context.ts";
+import { refuseCall } from "./refuse-call.ts";
 import type { GuardSession } from "./session.ts";
 import { readContinued } from "./upstream-question.ts";
 
@@ -38,6 +39,8 @@ export interface GuardServing {
   readonly context: GuardContext;
   readonly session: GuardSession;
   readonly find: FindTool;
+  /** Returns whether the tool of this name states the schema of its output. */
+  readonly hasSchema: (name: string) => Promise<boolean>;
 }
 
 /** Serves the calls of one client over a transport, in the era that its first message has. */
@@ -46,7 +49,7 @@ export function serveGuarded(serving: GuardServing, transport: Transport): () =>
   return () => handle.close();
 }
 
-function createGuardServer({ context, session, find }: GuardServing): Server {
+function createGuardServer({ context, session, find, hasSchema }: GuardServing): Server {
   const { name, version, limits, logger } = context.options;
   const declared: Declared = () => server.getClientCapabilities();
   const readCall = async (request: JSONRPCRequest): Promise<GuardedCall> => {
@@ -58,6 +61,19 @@ function createGuardServer({ context, session, find }: GuardServing): Server {
       ...(continues !== undefined && { continues }),
       attached: session.attach(request),
     };
+  };
+  const orRefusal = async (
+    work: () => Promise<ToolAnswer>,
+    { params }: JSONRPCRequest,
+    { mcpReq }: ServerContext,
+  ): Promise<ToolAnswer> => {
+    try {
+      return await work();
+    } catch (thrown) {
+      // An error of the protocol is the server's own, and passes as it is.
+      if (mcpReq.signal.aborted || thrown instanceof ProtocolError) throw thrown;
+      return refuseCall(errorOf(thrown, logger), await hasSchema(String(params?.["name"])));
+    }
   };
   const begin = async (request: JSONRPCRequest, ctx: ServerContext): Promise<Result | null> => {
     const modern = isModern(ctx);
@@ -72,11 +88,8 @@ function createGuardServer({ context, session, find }: GuardServing): Server {
       const resting = waitForRest({ ...context, caller }, workflow_id, ctx.mcpReq);
       const state = await context.guard.calls.awaiting(workflow_id, () => resting);
       if (!isTerminal(state.state)) return { ...toExtensionTask(state, limits.pollIntervalMs), resultType: "task" };
-      const result = await handOver(
-        context,
-        { begun: { workflow_id, isClaimed: true, isFound: false }, call, ctx },
-        state,
-      );
+      const begun = { workflow_id, isClaimed: true, isFound: false };
+      const result = await orRefusal(() => handOver(context, { begun, call, ctx }, state), request, ctx);
       return { resultType: "complete", ...result };
     });
   };
@@ -88,15 +101,10 @@ function createGuardServer({ context, session, find }: GuardServing): Server {
   };
   const server = new KernelServer({ name, version }, options, begin);
   server.onerror = (error) => logger?.warn({ error: error.message }, "a guarded connection had an error");
-  server.setRequestHandler("tools/call", async ({ params }, ctx): Promise<ToolAnswer> => {
-    try {
-      const request = session.asked(ctx.mcpReq.id) ?? requestWith(ctx.mcpReq.id, { method: "tools/call", params });
-      return await answerCall(context, await readCall(request as JSONRPCRequest), { ctx, declared });
-    } catch (thrown) {
-      // An error of the protocol is the server's own, and passes as it is.
-      if (ctx.mcpReq.signal.aborted || thrown instanceof ProtocolError) throw thrown;
-      return refusal(errorOf(thrown, logger));
-    }
+  server.setRequestHandler("tools/call", ({ params }, ctx): Promise<ToolAnswer> => {
+    const known = session.asked(ctx.mcpReq.id) ?? requestWith(ctx.mcpReq.id, { method: "tools/call", params });
+    const request = known as JSONRPCRequest;
+    return orRefusal(async () => answerCall(context, await readCall(request), { ctx, declared }), request, ctx);
   });
   addTasks(server, context, declared);
   return server;

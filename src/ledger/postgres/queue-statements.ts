@@ -29,6 +29,9 @@ const rowsOf = (lines: string): string => `
       WHERE l.line > q.line_from AND l.line < q.line_to)) AS e
   ORDER BY l.line, e.place, e.rank, e.since, e.workflow_id`;
 
+/** Returns the condition of workflows that are not left to others; the parameter is the list of their types. */
+export const isOurs = (parameter: string): string => `intent_type <> ALL(${parameter}::text[])`;
+
 export const queueStatements = (insert: Insert) =>
   ({
     // A transaction in which a place is taken waits for others that do so in the same line.
@@ -82,7 +85,7 @@ export const queueStatements = (insert: Insert) =>
     takeQueued: `
       WITH found AS (
         SELECT workflow_id FROM workflows 
-        WHERE owner IS NULL AND workflow_id = ANY($2) AND intent_type <> ALL($3::text[]) FOR UPDATE SKIP LOCKED)
+        WHERE owner IS NULL AND workflow_id = ANY($2) AND ${isOurs("$3")} FOR UPDATE SKIP LOCKED)
       UPDATE workflows SET owner = $1, epoch = epoch + 1 FROM found
       WHERE workflows.workflow_id = found.workflow_id RETURNING workflows.*`,
   }) as const;

@@ -10,7 +10,7 @@ import { nameOfSession } from "./connect.ts";
 import { gateStatements } from "./gate-statements.ts";
 import { horizon, ownPosition } from "./position.ts";
 import type { Statement, Value } from "./query.ts";
-import { queueStatements } from "./queue-statements.ts";
+import { isOurs, queueStatements } from "./queue-statements.ts";
 import { standInStatements } from "./stand-in-statements.ts";
 
 const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
@@ -27,9 +27,6 @@ const readyAt = "coalesce(due_at, 0::float8)";
 const freed = `${free} AND state NOT IN ('completed', 'failed', 'cancelled') AND workflow_id IN (
   SELECT workflow_id FROM holds
   WHERE holder <> 'pause' AND holder NOT IN (SELECT halt_id FROM halts WHERE lifted = 0))`;
-
-/** The condition of the workflows that are not left to other processes: a parameter is the list of their types. */
-const isOurs = (parameter: string): string => `intent_type <> ALL(${parameter}::text[])`;
 
 /** Returns a take-up statement; simultaneous callers get different workflows. */
 const takeUp = (which: string, at: string): string => `

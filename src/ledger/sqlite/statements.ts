@@ -26,7 +26,7 @@ const freed = `${free} AND state NOT IN ('completed', 'failed', 'cancelled') AND
   WHERE holder <> 'pause' AND holder NOT IN (SELECT halt_id FROM halts WHERE lifted = 0))`;
 const orphaned = "owner IS NOT NULL AND owner NOT IN (SELECT owner FROM owners)";
 
-/** The condition of the workflows that are not left to other processes: a parameter is the JSON list of their types. */
+/** Returns the condition of workflows that are not left to others; the parameter is the JSON list of their types. */
 const isOurs = (parameter: string): string => `intent_type NOT IN (SELECT value FROM json_each(${parameter}))`;
 
 const takeUp = (which: string, at: string): string => `

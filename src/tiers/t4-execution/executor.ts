@@ -48,8 +48,9 @@ export interface ExecutorOptions {
    * driven.
    */
   readonly goesOn: boolean;
-  /** The intent types whose workflows other processes continue. */
-  readonly elsewhere: ReadonlySet<string>;
+  /** Whether other processes continue the workflows of some types, and whether they continue those of this one. */
+  readonly leavesAny: boolean;
+  readonly isElsewhere: (intentType: string) => boolean;
   /** Called after each commit; `own` is false for rows of another process. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[], own: boolean) => void;
   /** Called when a workflow has ended or rests. */
@@ -131,13 +132,16 @@ export class Executor {
   }
 
   /** Returns whether this process continues a workflow of this type that has no owner. */
-  #goesOn = (intentType: string): boolean => this.#options.goesOn && !this.#options.elsewhere.has(intentType);
+  #goesOn(intentType: string): boolean {
+    const { goesOn, isElsewhere } = this.#options;
+    return goesOn && !isElsewhere(intentType);
+  }
 
   async #claim(workflowId: string): Promise<Lease | null> {
-    const { store, registration, runtime, elsewhere } = this.#options;
+    const { store, registration, runtime, leavesAny, isElsewhere } = this.#options;
     await registration.confirm();
-    const head = elsewhere.size === 0 ? null : await store.head(workflowId);
-    if (head !== null && elsewhere.has(head.intent_type)) return null;
+    const head = leavesAny ? await store.head(workflowId) : null;
+    if (head !== null && isElsewhere(head.intent_type)) return null;
     return store.claim(workflowId, registration.owner, runtime.clock.now());
   }
 
