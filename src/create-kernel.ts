@@ -14,6 +14,7 @@ import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { addInputFor } from "./kernel/add-input.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
+import { listBudgets } from "./kernel/budgets.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { countHeld } from "./kernel/count-held.ts";
 import { listDecisions } from "./kernel/decisions.ts";
@@ -216,6 +217,7 @@ class RunningKernel {
       decisions: (filter, caller) => this.#serve(() => listDecisions(parts, filter, caller)),
       limitQueue: (request) => this.#serve(() => limitQueue(queueParts, request)),
       queues: (filter, caller) => this.#serve(() => queues(filter, caller)),
+      budgets: (filter, caller) => this.#serve(() => listBudgets(queueParts, filter, caller)),
     };
   }
 

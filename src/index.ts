@@ -1,7 +1,6 @@
 /**
  * Countersign: the public face. Named exports by topic; everything a host needs and nothing that it does not.
- * @module
- */
+ * @module */
 export { type ApprovalSigning, signApproval } from "./adapters/jws-signer.ts";
 export { guardLogger } from "./adapters/quiet-telemetry.ts";
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
@@ -23,6 +22,7 @@ export { AssistantDelta } from "./contract/assistant-delta.ts";
 export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
+export { BudgetFilter, BudgetPage, ListedBudget } from "./contract/budget-page.ts";
 export {
   type CapabilityDefinition,
   CapabilityPackage,

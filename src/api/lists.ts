@@ -1,9 +1,10 @@
 /**
  * The lists: operations that read a page of the caller's workflows, gates or decisions, newest first, of its queues by
- * name, or of the grants and stand-ins of its people by age.
+ * name, of its budgets by what is used, or of the grants and stand-ins of its people by age.
  */
 import { z } from "zod";
 import { Caller } from "../contract/auth-context.ts";
+import { BudgetFilter, BudgetPage, budgetCursor } from "../contract/budget-page.ts";
 import { DecisionFilter, DecisionPage, decisionCursor } from "../contract/decision.ts";
 import { GrantFilter, GrantPage } from "../contract/grant-orders.ts";
 import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
@@ -32,6 +33,7 @@ export const lists: {
   readonly grants: List<typeof GrantFilter, GrantPage>;
   readonly standIns: List<typeof StandInFilter, StandInPage>;
   readonly queues: List<typeof QueueFilter, QueuePage>;
+  readonly budgets: List<typeof BudgetFilter, BudgetPage>;
 } = {
   workflows: {
     ...listed,
@@ -111,6 +113,19 @@ export const lists: {
     read: async (kernel, filter, caller) => {
       const queues = await kernel.queues(filter, caller);
       return { queues: [...queues], ...endOf(queues, filter.limit, lineOf) };
+    },
+  },
+  budgets: {
+    ...listed,
+    id: "listBudgets",
+    word: "budgets",
+    summary: "The ceilings of the kernel with what the tenant has used of each, the nearest to its ceiling first",
+    scope: readScope,
+    filter: BudgetFilter,
+    answer: BudgetPage,
+    read: async (kernel, filter, caller) => {
+      const budgets = await kernel.budgets(filter, caller);
+      return { budgets: [...budgets], ...endOf(budgets, filter.limit, budgetCursor) };
     },
   },
 };

@@ -5,7 +5,6 @@ import { z } from "zod";
 import { AssistantDelta } from "../contract/assistant-delta.ts";
 import { AuditEntry } from "../contract/audit.ts";
 import { Caller, commandScopes } from "../contract/auth-context.ts";
-import { BudgetStanding } from "../contract/budget.ts";
 import { DoctorFinding, DoctorReport } from "../contract/doctor-report.ts";
 import { LedgerEvent } from "../contract/event.ts";
 import { Explanation } from "../contract/explanation.ts";
@@ -250,11 +249,4 @@ export const tokens = {
   capabilities: promised({ workflowId: z.string().optional(), caller }),
   governor: promised(ofWorkflow),
   charges: promised({ tenantId: TenantId, caller }),
-  budgets: {
-    ...offeredRead({ tenantId: TenantId, caller }),
-    id: "listBudgets",
-    word: "budgets",
-    summary: "The ceilings over workflows, and how near to them their counters are",
-    answer: z.object({ budgets: z.array(BudgetStanding) }),
-  },
 } satisfies Table<KernelTokens>;

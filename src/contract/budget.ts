@@ -69,35 +69,6 @@ export const BudgetLimit = z.strictObject({
 export type BudgetLimit = z.input<typeof BudgetLimit>;
 export type ParsedBudgetLimit = z.output<typeof BudgetLimit>;
 
-/** One counter that a ceiling is held against. */
-export const BudgetCounter = z.object({
-  counter: z.string(),
-  /** The id of the tenant, principal, workflow, operator or model that it counts. */
-  id: z.union([z.string(), z.int()]),
-  amounts: Charge,
-});
-
-/** A configured ceiling, and the counters that it is held against in this window. */
-export const BudgetStanding = z.object({
-  scope: z.enum(budgetScopes),
-  window: z.enum(["total", "month", "day", "hour"]),
-  /** The instant at which counting began anew; null if it never does. */
-  since: z.string().nullable(),
-  /** Fields left out have no ceiling. */
-  ceiling: z.object({
-    tokens: amount.optional(),
-    money: amount.optional(),
-    invocations: amount.optional(),
-    wall_ms: amount.optional(),
-  }),
-  /** Those nearest to it first, at most `maxToldCounters`. */
-  counters: z.array(BudgetCounter),
-  /** The number of further entries. */
-  more: z.int().nonnegative(),
-});
-export type BudgetStanding = z.infer<typeof BudgetStanding>;
-export const maxReportedCounters = 100;
-
 /** The amounts that are set aside for a call under these counters, and the amounts that it used. */
 export interface Reservation {
   readonly counters: readonly string[];

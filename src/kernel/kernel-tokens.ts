@@ -1,6 +1,6 @@
 /** The token view of a kernel. */
 import type { Caller } from "../contract/auth-context.ts";
-import type { BudgetStanding, Charge } from "../contract/budget.ts";
+import type { Charge } from "../contract/budget.ts";
 import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/token.ts";
 
 /** The token view: projections of the ledger, with the ceilings of this kernel. */
@@ -18,6 +18,4 @@ export interface KernelTokens {
     tenantId: string | number,
     caller?: Caller,
   ) => Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
-  /** The ceilings over workflows that are configured, and how near to them their counters are now. */
-  readonly budgets: (tenantId: string | number, caller?: Caller) => Promise<readonly BudgetStanding[]>;
 }

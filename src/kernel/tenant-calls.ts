@@ -1,5 +1,6 @@
-/** The calls of a kernel on the work of a tenant: its halts, grants, stand-ins, decisions and queues. */
+/** The calls of a kernel on the work of a tenant: its halts, grants, stand-ins, decisions, queues and budgets. */
 import type { Caller } from "../contract/auth-context.ts";
+import type { BudgetFilter, ListedBudget } from "../contract/budget-page.ts";
 import type { Decision, DecisionFilter } from "../contract/decision.ts";
 import type {
   GrantFilter,
@@ -73,4 +74,9 @@ export interface TenantCalls {
    * in the filter.
    */
   queues(filter?: QueueFilter, caller?: Caller): Promise<readonly ListedQueue[]>;
+  /**
+   * Lists the ceilings of this kernel with what the tenant has used of each, those nearest to their ceilings first; the
+   * embedding host names the tenant in the filter.
+   */
+  budgets(filter?: BudgetFilter, caller?: Caller): Promise<readonly ListedBudget[]>;
 }

@@ -2,17 +2,14 @@
  * The tokens of workflows as hosts read them: projections of the committed ledger beside the ceilings of this kernel.
  */
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
-import type { ParsedBudgets } from "../contract/budget.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type GovernorUsage, tokenEventToJson } from "../contract/token.ts";
-import type { Runtime } from "../engine/actors/runtime.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { governorOf } from "../tiers/t5-ego/admission/admit-call.ts";
 import type { CapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
-import { describeBudgets } from "../tiers/t5-ego/admission/describe-budgets.ts";
 import { projectTokens } from "../tiers/t6-metacognition/project-tokens.ts";
 import type { KernelTokens } from "./kernel-tokens.ts";
 
@@ -20,17 +17,9 @@ export interface TokenViewParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
   readonly capabilityRegistry: CapabilityRegistry;
-  readonly runtime: Runtime;
-  readonly resolved: { readonly budgets: ParsedBudgets };
 }
 
-export function createTokenView({
-  store,
-  reading,
-  capabilityRegistry,
-  runtime,
-  resolved,
-}: TokenViewParts): KernelTokens {
+export function createTokenView({ store, reading, capabilityRegistry }: TokenViewParts): KernelTokens {
   const events: KernelTokens["events"] = async (workflowId, caller) =>
     projectTokens(await reading.events(workflowId, caller), capabilityRegistry);
   return {
@@ -47,11 +36,6 @@ export function createTokenView({
     governor: async (workflowId, caller): Promise<GovernorUsage> =>
       governorOf(capabilityRegistry, (await reading.readWorkflowState(workflowId, caller)).used.resources),
     charges: async (tenantId, caller) => store.chargesOf(requireTenant(tenantId, caller)),
-    async budgets(tenantId, caller) {
-      const tenant = requireTenant(tenantId, caller);
-      const charges = await store.chargesOf(tenant);
-      return describeBudgets(resolved.budgets.limits, { tenant, charges, at: runtime.clock.now() });
-    },
   };
 }
 

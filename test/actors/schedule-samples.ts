@@ -1,4 +1,4 @@
-/** Samples of what is said about schedules and queues, as schema-samples.ts holds them of the other records. */
+/** Samples of records about schedules, queues and budgets, as schema-samples.ts holds them of the others. */
 import type { Sample } from "./schema-samples.ts";
 
 const wf = "wf_01KDVDNA0047C4FEZDQK8YZG0N";
@@ -49,6 +49,15 @@ export const scheduleSamples: Readonly<Record<string, Sample>> = {
     { name: "payments", key: "acme", concurrency: 2, running: 2, waiting: 1, oldest_waiting: at, set: null },
     { running: -1 },
   ),
+  ListedBudget: fields(
+    {
+      ...{ position: 0, scope: "principal", id: "ann", window: "month", since: at, resets_at: later },
+      ...{ ceiling: { money: 100 }, used: { tokens: 0, money: 25, invocations: 1, wall_ms: 0 }, share: 0.25 },
+    },
+    { scope: "planet" },
+  ),
+  BudgetFilter: fields({ scope: "tenant", limit: 9 }, { limit: 0 }),
+  BudgetPage: fields({ budgets: [], next: null }, { next: 1 }),
   QueueFilter: fields({ name: "payments", limit: 9 }, { limit: 0 }),
   QueuePage: fields({ queues: [], next: null }, { next: 1 }),
   QueuePolicy: fields({ ...ticket, maxWaiting: 9, key: "{{input.vendor}}" }, { concurrency: 0 }),

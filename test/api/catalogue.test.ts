@@ -7,7 +7,7 @@ import { operations, partOperations } from "../../src/api/catalogue.ts";
 import { kernelCommands, workflowCommands } from "../../src/api/commands.ts";
 import { lists } from "../../src/api/lists.ts";
 import type { Offered } from "../../src/api/operation.ts";
-import { channels, reads, searches, tokens, views } from "../../src/api/reads.ts";
+import { channels, reads, searches, views } from "../../src/api/reads.ts";
 import { createHttpApp } from "../../src/faces/http/index.ts";
 import { rpcMethods } from "../../src/faces/http/rpc-methods.ts";
 import { workflowTools } from "../../src/faces/mcp/tools/workflow-tools.ts";
@@ -46,7 +46,7 @@ describe("the faces", () => {
       ...Object.values(views),
       ...Object.values(lists),
     ];
-    for (const { word, scope } of [...operations, tokens.budgets])
+    for (const { word, scope } of operations)
       expect([word, rpcMethods.get(`kernel/${word}`)?.needs]).toEqual([word, scope]);
   });
 

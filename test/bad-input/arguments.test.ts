@@ -73,6 +73,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   decisions: () => [{}, who],
   grants: () => [{}, who],
   queues: () => [{}, who],
+  budgets: () => [{}, who],
   workflow: () => [id, who, { at: 1 }],
   workflows: () => [{}, who],
   gates: () => [{}, who],
@@ -122,7 +123,6 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   "tokens.capabilities": read,
   "tokens.governor": read,
   "tokens.charges": () => [1, who],
-  "tokens.budgets": () => [1, who],
 };
 const ofPackage: typeof methods = {
   submit: () => [{ ...who, inputs: {} }],

@@ -119,6 +119,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   decisions: () => [{}, who],
   grants: () => [{}, who],
   queues: () => [{ tenant_id: 1, limit: 1 }, who],
+  budgets: () => [{ tenant_id: 1, limit: 1 }, who],
   workflow: () => [id, who, { at: 1 }],
   workflows: () => [{ ...page, text: "a" }, who],
   gates: () => [{ ...page, mine: true }, who],
@@ -171,7 +172,6 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   "tokens.capabilities": read,
   "tokens.governor": read,
   "tokens.charges": () => [1, who],
-  "tokens.budgets": () => [1, who],
 };
 const { intent_hint: _, ...rest } = request.submit();
 const ofPackage: typeof methods = {

@@ -103,8 +103,8 @@ describe("a budget in money", () => {
       const options = { capabilities: [story([work], [step("a", work)])], budgets, limits: { maxReplans: 0 } };
       await using t = await createTestKernel({ ...options, ...(store === undefined ? {} : { ledger: store() }) });
       for (let i = 0; i < 7; i += 1) expect((await t.run(intent)).state).toBe("completed");
-      const [standing] = await t.kernel.tokens.budgets(1);
-      expect(standing?.counters[0]?.amounts.money).toBe(0.7);
+      const [budget] = await t.kernel.budgets({ tenant_id: 1 });
+      expect(budget?.used?.money).toBe(0.7);
       const { error } = await t.run(intent);
       expect(error?.message).toContain("has 0 money left of 0.7; the call asks for 0.1");
       expect(work.calls).toHaveLength(7);

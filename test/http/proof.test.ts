@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { foldEvents } from "../../machines/index.ts";
-import type { BudgetStanding } from "../../src/contract/budget.ts";
+import type { BudgetPage } from "../../src/contract/budget-page.ts";
 import { openTurns } from "../../src/contract/turn.ts";
 import {
   type Budgets,
@@ -174,28 +174,17 @@ describe("budgets", () => {
   it("are told with the counters of this window, those of other tenants left out", async () => {
     await using edge = await openStory();
     await complete(edge);
-    const { body } = await edge.ask<{ readonly budgets: readonly BudgetStanding[] }>("/v1/kernel/budgets");
-    expect(
-      body.budgets.map(({ scope, ceiling, counters }) => [
-        scope,
-        ceiling,
-        counters.map((c) => [c.id, c.amounts.invocations]),
-      ]),
-    ).toEqual([
-      ["tenant", { invocations: 5 }, [[1, 2]]],
-      [
-        "operator",
-        { invocations: 3 },
-        [
-          ["Note.Draft", 1],
-          ["Note.Publish", 1],
-        ],
-      ],
-      ["principal", { tokens: 10 }, [["bo", 0]]],
+    const { body } = await edge.ask<BudgetPage>("/v1/kernel/budgets");
+    expect(body.budgets.map(({ scope, ceiling, id, used }) => [scope, ceiling, id, used?.invocations])).toEqual([
+      ["tenant", { invocations: 5 }, 1, 2],
+      ["operator", { invocations: 3 }, "Note.Draft", 1],
+      ["operator", { invocations: 3 }, "Note.Publish", 1],
+      ["principal", { tokens: 10 }, "bo", 0],
     ]);
+    expect(body.next).toBeNull();
     await edge.t.clock.advance(86_400_000);
-    const tomorrow = await edge.ask<{ readonly budgets: readonly BudgetStanding[] }>("/v1/kernel/budgets");
-    expect(tomorrow.body.budgets[0]?.counters.map(({ amounts }) => amounts.invocations)).toEqual([0]);
+    const tomorrow = await edge.ask<BudgetPage>("/v1/kernel/budgets?scope=tenant");
+    expect(tomorrow.body.budgets.map(({ used }) => used?.invocations)).toEqual([0]);
   });
 });
 

@@ -186,6 +186,7 @@ describe("/rpc", () => {
         "kernel/decisions": {
           decisions: [{ workflow_id, decision: "reject", payload: { payload_digest: "of nothing" } }],
         },
+        "kernel/budgets": {},
         "kernel/queues": {},
         "kernel/schedules": {},
         "kernel/schedule": { name: "tea" },

@@ -40,7 +40,6 @@ const reads: Readonly<Record<string, (kernel: Kernel, id: string, caller?: Calle
   attachReport: (k, id, caller) => k.attachReport(id, {}, caller),
   "tokens.events": (k, id, caller) => k.tokens.events(id, caller),
   "tokens.governor": (k, id, caller) => k.tokens.governor(id, caller),
-  "tokens.budgets": (k, _, caller) => k.tokens.budgets(1, caller),
   "memory.changes": (k, _, caller) => k.memory.changes({ tenant_id: 1 }, caller),
   authorize: (k, _, caller) => k.authorize(caller as Caller, "outcome:read"),
 };

@@ -151,8 +151,8 @@ describe("policy, approvals and budgets over children", () => {
     const child = await childOf(t, state.workflow_id);
     expect(calls).toEqual(["reserve", "book"]);
     expect(state).toMatchObject({ state: "failed", error: { code: "T5_BUDGET_EXHAUSTED" } });
-    const [standing] = await t.kernel.tokens.budgets(1);
-    const used = Object.fromEntries(standing?.counters.map(({ id, amounts }) => [id, amounts.invocations]) ?? []);
+    const standing = await t.kernel.budgets({ tenant_id: 1 });
+    const used = Object.fromEntries(standing.map(({ id, used: amounts }) => [id, amounts?.invocations]));
     expect(used).toEqual({ [state.workflow_id]: 2, [child]: 2 });
   });
 

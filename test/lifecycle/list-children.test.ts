@@ -347,8 +347,8 @@ describe("policy and budgets over lists of children", () => {
     });
     const { workflow_id: id } = await t.run("Shop.Order");
     expect(calls).toHaveLength(5);
-    const [{ counters } = { counters: [] }] = await t.kernel.tokens.budgets(1);
-    expect(counters.find((one) => one.id === id)?.amounts.invocations).toBe(5);
+    const standing = await t.kernel.budgets({ tenant_id: 1 });
+    expect(standing.find((one) => one.id === id)?.used?.invocations).toBe(5);
   });
 });
 

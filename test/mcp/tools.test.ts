@@ -39,7 +39,7 @@ const deciding = [
   "list-decisions",
 ];
 const scheduling = [
-  ...["list-queues", "set-queue-limits"],
+  ...["list-queues", "set-queue-limits", "list-budgets"],
   ...["list-schedules", "read-schedule", "set-schedule", "pause-schedule", "resume-schedule"],
   ...["trigger-schedule", "backfill-schedule", "delete-schedule"],
 ];

@@ -62,14 +62,12 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
 }
 
 /** No counter is above its ceiling. */
-async function judgeBudgets({ tokens }: Kernel): Promise<readonly string[]> {
-  const standings = await tokens.budgets(1);
-  return standings.flatMap(({ scope, ceiling, counters }) =>
-    counters
-      .filter(({ amounts }) => amounts.invocations > (ceiling.invocations ?? Number.POSITIVE_INFINITY))
-      .map(
-        ({ id, amounts }) => `budget: ${scope} ${id} has made ${amounts.invocations} of ${ceiling.invocations} calls`,
-      ),
+async function judgeBudgets(kernel: Kernel): Promise<readonly string[]> {
+  const budgets = await kernel.budgets({ tenant_id: 1, limit: 10_000 });
+  return budgets.flatMap(({ scope, id, ceiling: { invocations: most = Number.POSITIVE_INFINITY }, used }) =>
+    used === null || used.invocations <= most
+      ? []
+      : [`budget: ${scope} ${id} has made ${used.invocations} of ${most} calls`],
   );
 }
 

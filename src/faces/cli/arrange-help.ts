@@ -8,7 +8,7 @@ import { type Command, Help, type Option } from "commander";
 /** The commands by task, in the order in which the help lists them. */
 export const commandGroups: Readonly<Record<string, readonly string[]>> = {
   "Begin:": ["demo", "dev", "create", "run"],
-  "Look:": ["list", "show", "gates", "decisions", "items", "queues", "schedules", "halts", "grants"],
+  "Look:": ["list", "show", "gates", "decisions", "items", "queues", "budgets", "schedules", "halts", "grants"],
   "Decide:": [
     "review",
     "approve",

@@ -9,6 +9,7 @@ import { Command } from "commander";
 import { nameForbidden } from "../../protocol/visible-text.ts";
 import { arrangeHelp, helpWords } from "./arrange-help.ts";
 import { addAway } from "./away.ts";
+import { addBudgets } from "./budgets.ts";
 import { addCompare } from "./compare.ts";
 import { addCompleteIds } from "./complete-ids.ts";
 import { addCompletion } from "./completion.ts";
@@ -100,7 +101,18 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addBackup,
     addRoles,
   ];
-  const begins = [addDemo, addDev, addCreate, addRun, addLists, addSchedules, addQueues, addEmit, addTokenUrl];
+  const begins = [
+    addDemo,
+    addDev,
+    addCreate,
+    addRun,
+    addLists,
+    addSchedules,
+    addQueues,
+    addBudgets,
+    addEmit,
+    addTokenUrl,
+  ];
   for (const add of [
     ...begins,
     ...decisions,

@@ -6,6 +6,7 @@
  *     that were not asked for.
  */
 import { z } from "zod";
+import { type BudgetFilter, listedScopes } from "../../contract/budget-page.ts";
 import { DecisionAct, type DecisionFilter } from "../../contract/decision.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FieldError } from "../../contract/field-error.ts";
@@ -127,6 +128,13 @@ export const queueQuery = (most: number) =>
     after: z.string().max(4096).optional().describe("The cursor of a page: what the one before it called `next`."),
     limit: pageSize(most).optional().describe("Items of the page."),
   } satisfies QueryOf<Omit<QueueFilter, "tenant_id">>);
+/** Makes the query of budgets, whose pages hold at most `most` items. */
+export const budgetQuery = (most: number) =>
+  z.object({
+    scope: z.enum(listedScopes).optional().describe("The scope of the ceilings; all of them by default."),
+    after: z.string().max(4096).optional().describe("The cursor of a page: what the one before it called `next`."),
+    limit: pageSize(most).optional().describe("Items of the page."),
+  } satisfies QueryOf<Omit<BudgetFilter, "tenant_id">>);
 /** Makes the query of schedules, whose pages hold at most `most` items. */
 export const scheduleQuery = (most: number) =>
   z.object({

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { kernelCommands, submit, workflowCommands } from "../../api/commands.ts";
 import { lists } from "../../api/lists.ts";
 import type { View } from "../../api/operation.ts";
-import { readScope, reads, tokens, views } from "../../api/reads.ts";
+import { readScope, reads, views } from "../../api/reads.ts";
 import { scheduleList, scheduleRead } from "../../api/schedules.ts";
 import type { Caller } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -23,6 +23,7 @@ import type { HttpCaller } from "./http-options.ts";
 import { inNameOf, runCommand, runSubmit, submitInNameOf } from "./kernel-commands.ts";
 import {
   atQuery,
+  budgetQuery,
   decisionQuery,
   eventQuery,
   gateQuery,
@@ -34,6 +35,7 @@ import {
   standInQuery,
   workflowQuery,
 } from "./read-query.ts";
+import { listBudgets } from "./routes/budgets.ts";
 import { listDecisions } from "./routes/decisions.ts";
 import { listGrants } from "./routes/grants.ts";
 import { listQueues } from "./routes/queues.ts";
@@ -132,6 +134,9 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
   [`kernel/${lists.queues.word}`]: reading((edge, { caller }, params) =>
     listQueues(edge, caller, takeParams(queueQuery(edge.options.limits.maxPage), params)),
   ),
+  [`kernel/${lists.budgets.word}`]: reading((edge, { caller }, params) =>
+    listBudgets(edge, caller, takeParams(budgetQuery(edge.options.limits.maxPage), params)),
+  ),
   "kernel/events": reading((edge, { caller }, params) => {
     const { maxPage } = edge.options.limits;
     const { workflowId, body } = takeWorkflow(params);
@@ -160,11 +165,6 @@ const haltsMethod = reading(async ({ kernel }, { caller }, params) => {
   return { halts: await kernel.halts(caller.tenant_id, caller) };
 });
 
-const budgetsMethod = reading(async ({ kernel }, { caller }, params) => {
-  takeParams(z.object({}), params);
-  return { budgets: await kernel.tokens.budgets(caller.tenant_id, caller) };
-});
-
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
   [`kernel/${submit.word}`, submitMethod],
   ...kernelMethods,
@@ -173,7 +173,6 @@ export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
   ...viewMethods,
   ...Object.entries(listMethods),
   ...Object.entries(scheduleMethods),
-  [`kernel/${tokens.budgets.word}`, budgetsMethod],
 ]);
 
 function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {

@@ -1,102 +1,115 @@
-/** What has been used of what may be used: each ceiling beside the counters that it is held against. */
-import type { BudgetStanding } from "../../../src/contract/budget.ts";
-import { kernel } from "../api.ts";
-import { Show, useLoaded } from "../loaded.tsx";
+/** Budgets: the ceilings with what is used of each, the nearest to its ceiling first, and when counting begins anew. */
+import type { BudgetPage, ListedBudget } from "../../../src/contract/budget-page.ts";
+import { type LimitedAmount, limitedAmounts, tellLimited, tellWindow } from "../../../src/protocol/budget-words.ts";
+import { Ago } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
+import { Paged } from "../parts/paged.tsx";
 import { Line } from "../parts/shown.tsx";
+import { runHref } from "../route.ts";
+import { runsHref } from "./runs.tsx";
 
-export function Budgets() {
-  const loaded = useLoaded<{ readonly budgets: readonly BudgetStanding[] }>(`${kernel}/budgets`);
+export const Budgets = () => (
+  <>
+    <Heading title="Budgets" />
+    <p>
+      A call that would pass a ceiling is refused, and its run fails: such runs are among the{" "}
+      <a href={runsHref({ state: "failed" })}>failed runs</a>, and the page of each names the ceiling.
+    </p>
+    <Paged<BudgetPage> list="budgets">
+      {({ budgets }) =>
+        budgets.length === 0 ? (
+          <p class="empty">No ceilings are configured: work is not limited over runs.</p>
+        ) : (
+          <BudgetTable budgets={budgets} />
+        )
+      }
+    </Paged>
+  </>
+);
+
+const scopes: Readonly<Record<ListedBudget["scope"], string>> = {
+  tenant: "the whole tenant",
+  principal: "a person",
+  workflow: "a run",
+  operator: "an operation",
+  request: "a request",
+  step: "a step",
+  model: "a model",
+};
+
+const keyOf = ({ position, id }: ListedBudget): string => JSON.stringify([position, id]);
+
+const BudgetTable = ({ budgets }: { readonly budgets: readonly ListedBudget[] }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+  <section class="scrolls card" tabIndex={0} aria-label="Budgets">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Ceiling for</th>
+          <th scope="col">Which</th>
+          <th scope="col">Used</th>
+          <th scope="col">Counted</th>
+          <th scope="col">Begins anew</th>
+        </tr>
+      </thead>
+      <tbody>
+        {budgets.map((budget) => (
+          <tr key={keyOf(budget)}>
+            <td>{scopes[budget.scope]}</td>
+            <td>
+              <Which budget={budget} />
+            </td>
+            <td>
+              {limitedAmounts(budget).map((amount) => (
+                <Meter key={amount.words} amount={amount} />
+              ))}
+            </td>
+            <td>{tellWindow(budget)}</td>
+            <td>{budget.resets_at === null ? "never" : <Ago at={budget.resets_at} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+);
+
+function Which({ budget: { scope, id, used } }: { readonly budget: ListedBudget }) {
+  if (scope === "tenant") return <>all its work</>;
+  if (id === null) return <>{used === null ? "each" : "each; none has used anything"}</>;
+  return scope === "workflow" ? <a href={runHref(String(id))}>{id}</a> : <Line text={String(id)} />;
+}
+
+/** The use of the budgets that are nearest to their ceilings. */
+export function Meters({ budgets }: { readonly budgets: readonly ListedBudget[] }) {
+  const counted = budgets.filter(({ used }) => used !== null);
+  if (counted.length === 0) return <p class="quiet">No ceilings over runs are configured.</p>;
   return (
     <>
-      <Heading title="Budgets" />
-      <Show loaded={loaded}>
-        {({ budgets }) =>
-          budgets.length === 0 ? (
-            <p class="empty">No ceilings are configured: work is not limited over runs.</p>
-          ) : (
-            budgets.map((budget) => (
-              <Budget key={JSON.stringify([budget.scope, budget.window, budget.ceiling])} budget={budget} />
-            ))
-          )
-        }
-      </Show>
+      {counted.map((budget) => (
+        <div key={keyOf(budget)}>
+          <p class="quiet">
+            For {scopes[budget.scope]}
+            {budget.scope !== "tenant" && budget.id !== null && (
+              <>
+                {" "}
+                (<Line text={String(budget.id)} />)
+              </>
+            )}
+            , {tellWindow(budget)}
+          </p>
+          {limitedAmounts(budget).map((amount) => (
+            <Meter key={amount.words} amount={amount} />
+          ))}
+        </div>
+      ))}
     </>
   );
 }
 
-const fields = [
-  ["tokens", "model tokens"],
-  ["money", "money"],
-  ["invocations", "calls"],
-  ["wall_ms", "milliseconds"],
-] as const;
-
-const windows = { total: "in all", month: "a month", day: "a day", hour: "an hour" } as const;
-const scopes = {
-  tenant: "The whole tenant",
-  principal: "Each person",
-  workflow: "Each run",
-  operator: "Each operation",
-} as const;
-
-const tellNumber = (n: number): string => n.toLocaleString("en", { maximumFractionDigits: 2 });
-
-function Budget({ budget: { scope, window, since, ceiling, counters, more } }: { readonly budget: BudgetStanding }) {
-  const limited = fields.filter(([field]) => ceiling[field] !== undefined);
-  const ceilings = limited.map(([field, words]) => `${tellNumber(ceiling[field] ?? 0)} ${words}`).join(", ");
-  return (
-    <section class="card">
-      <h2>
-        {scopes[scope]}: {ceilings || "nothing is limited"} {windows[window]}
-      </h2>
-      {since !== null && <p class="quiet">Counted since {since} (UTC).</p>}
-      {counters.length === 0 && <p class="quiet">Nothing has been used yet.</p>}
-      <ul class="plain">
-        {counters.map(({ counter, id, amounts }) => (
-          <li key={counter}>
-            {scope !== "tenant" && (
-              <p>
-                <Line text={String(id)} />
-              </p>
-            )}
-            {limited.map(([field, words]) => (
-              <Meter key={field} words={words} used={amounts[field]} most={ceiling[field] ?? 0} />
-            ))}
-          </li>
-        ))}
-      </ul>
-      {more > 0 && <p class="quiet">And {tellNumber(more)} more, which are further from it.</p>}
-    </section>
-  );
-}
-
-/** The use that is nearest to each of these ceilings. */
-export const Meters = ({ budgets }: { readonly budgets: readonly BudgetStanding[] }) => (
-  <>
-    {budgets.flatMap(({ scope, window, ceiling, counters }) =>
-      fields
-        .filter(([field]) => ceiling[field] !== undefined)
-        .map(([field, words]) => (
-          <Meter
-            key={JSON.stringify([scope, window, field])}
-            words={`${words} ${windows[window]}`}
-            used={counters[0]?.amounts[field] ?? 0}
-            most={ceiling[field] ?? 0}
-          />
-        )),
-    )}
-  </>
-);
-
-interface MeterProps {
-  readonly words: string;
-  readonly used: number;
-  readonly most: number;
-}
-
-function Meter({ words, used, most }: MeterProps) {
-  const reported = `${tellNumber(used)} of ${tellNumber(most)} ${words}`;
+function Meter({ amount }: { readonly amount: LimitedAmount }) {
+  const { used, most } = amount;
+  const reported = tellLimited(amount);
+  if (used === null) return <p>at most {reported}</p>;
   return (
     <label class="field">
       <span>

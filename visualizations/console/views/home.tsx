@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { BudgetStanding } from "../../../src/contract/budget.ts";
+import type { BudgetPage } from "../../../src/contract/budget-page.ts";
 import type { HaltStanding } from "../../../src/contract/halt.ts";
 import type { GatePage, WorkflowPage } from "../../../src/contract/page.ts";
 import type { QueuePage } from "../../../src/contract/queue-page.ts";
@@ -37,7 +37,7 @@ function questionsOfToday() {
     failed: `${kernel}/workflows?state=failed&since=${failedSince}&${page}`,
     still: `${kernel}/workflows?state=${atWork}&until=${begunBefore}&sort=oldest&${page}`,
     queues: `${kernel}/queues?limit=${shown}`,
-    budgets: `${kernel}/budgets`,
+    budgets: `${kernel}/budgets?limit=3`,
     halts: `${kernel}/halts`,
     away: `${kernel}/stand-ins?limit=${shown}`,
   };
@@ -50,7 +50,7 @@ export function Home() {
   const failed = useLoaded<WorkflowPage>(paths.failed);
   const still = useLoaded<WorkflowPage>(paths.still);
   const queues = useLoaded<QueuePage>(paths.queues);
-  const budgets = useLoaded<{ readonly budgets: readonly BudgetStanding[] }>(paths.budgets);
+  const budgets = useLoaded<BudgetPage>(paths.budgets);
   const halts = useLoaded<{ readonly halts: readonly HaltStanding[] }>(paths.halts);
   const away = useLoaded<StandInPage>(paths.away);
   const all: readonly Pick<Loaded<unknown>, "reload">[] = [
@@ -96,13 +96,7 @@ export function Home() {
           {(found) => <QueueItems page={found} />}
         </Tile>
         <Tile title="Spend" href="#/budgets" loaded={budgets}>
-          {({ budgets: standing }) =>
-            standing.length === 0 ? (
-              <p class="quiet">No ceilings are configured.</p>
-            ) : (
-              <Meters budgets={standing.slice(0, 3)} />
-            )
-          }
+          {(found) => <Meters budgets={found.budgets} />}
         </Tile>
       </div>
     </>

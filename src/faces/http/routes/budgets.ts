@@ -1,25 +1,19 @@
-/** The usage of the tenant's work, with the ceilings of this kernel. */
-import { tokens } from "../../../api/reads.ts";
-import { addRoute, offer, type Route } from "../add-route.ts";
+/** The read of budgets: a page of the ceilings of the kernel, with the usage of the tenant's work. */
+import { lists } from "../../../api/lists.ts";
+import type { Caller } from "../../../contract/auth-context.ts";
+import { addRoute } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import type { Edge } from "../edge.ts";
+import { budgetQuery } from "../read-query.ts";
+import { pageRoute, type QueryOf, withLimit } from "./pages.ts";
 import { requireReader } from "./reads.ts";
 
-const budgetsRoute: Route = {
-  method: "get",
-  path: `/v1/kernel/${tokens.budgets.word}`,
-  ...offer(tokens.budgets),
-  answers: {
-    200: {
-      description: "Those that concern the tenant, in the order in which they are configured.",
-      schema: tokens.budgets.answer,
-    },
-  },
-};
+/** Lists budgets. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
+export const listBudgets = (edge: Edge, caller: Caller, query: QueryOf<typeof budgetQuery>) =>
+  lists.budgets.read(edge.kernel, withLimit(edge, query), caller);
 
 export function addBudgets(edge: Edge): void {
-  addRoute(edge, budgetsRoute, async (call) => {
-    const caller = await requireReader(call, edge);
-    return answerJson({ budgets: await edge.kernel.tokens.budgets(caller.tenant_id, caller) });
-  });
+  addRoute(edge, pageRoute(lists.budgets, budgetQuery(edge.options.limits.maxPage)), async (call, query) =>
+    answerJson(await listBudgets(edge, await requireReader(call, edge), query)),
+  );
 }

@@ -1,4 +1,4 @@
-/** The tool of queues: who runs and who waits. */
+/** The tools of queues and budgets: who runs and who waits, what is used and what is left. */
 import { kernelCommands } from "../../../api/commands.ts";
 import { lists } from "../../../api/lists.ts";
 import { listTool } from "./list-tool.ts";
@@ -17,4 +17,11 @@ const setQueueLimits = kernelTool(kernelCommands.limitQueue, {
     "state; limits: null lets theirs hold again.",
 });
 
-export const queueTools: readonly McpTool[] = [listQueues, setQueueLimits];
+const listBudgets = listTool(lists.budgets, {
+  title: "List budgets",
+  description:
+    "The ceilings on money, tokens and calls with what this tenant has used of each, the nearest to its ceiling " +
+    "first, and when each begins anew.",
+});
+
+export const queueTools: readonly McpTool[] = [listQueues, setQueueLimits, listBudgets];
