@@ -4,6 +4,7 @@
 import { z } from "zod";
 import type { ErrorCode } from "./error-codes.ts";
 import { TenantId, WorkflowId } from "./ids.ts";
+import { PresentingFinding } from "./presenting-finding.ts";
 import { WorkflowStateName } from "./progress.ts";
 
 /** The selection of workflows to examine; those that have ended are left out. */
@@ -67,5 +68,6 @@ export const DoctorReport = z.object({
   ok: z.boolean(),
   workflows: z.int().describe("Workflows that have not ended."),
   stranded: z.int().describe("Of these, what cannot run here."),
+  presenting: z.array(PresentingFinding).describe("What people would see badly; it does not count for ok.").readonly(),
 });
 export type DoctorReport = z.infer<typeof DoctorReport>;

@@ -162,6 +162,24 @@ function textOf(label: string, value: unknown): string {
   throw new TypeError(`${label}: the value is no text`);
 }
 
+const isCut = (text: string, max: number): boolean => text.length >= max - 1 && text.endsWith("…");
+
+/** Returns whether a title that a package has made was cut. */
+export const isCutTitle = (title: string): boolean => isCut(title, most.title);
+
+/** Returns whether a summary was cut. */
+export const isCutSummary = (summary: string): boolean => isCut(summary, most.summary);
+
+/** Returns whether the gate shows only the beginning of a fact. */
+export function isCutFact({ format, value }: PresentedFact): boolean {
+  if (typeof value === "number") return false;
+  if (Array.isArray(value)) return value.length > most.items || value.some((item) => isCut(item, most.label));
+  const max = format === "markdown" || format === "mail" ? most.markdown : most.text;
+  return (
+    isCut(value, max) || (format === "text" && /^an? (image|PDF) of \d+ characters, which is too large/.test(value))
+  );
+}
+
 const longFormats: readonly FactFormat[] = ["image", "markdown", "mail", "pdf"];
 
 /** Returns the facts of a list: at most `max` of them, with short texts, and without pages, images, mails and PDFs. */

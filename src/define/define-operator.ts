@@ -23,7 +23,7 @@ import type { SchemaInput, SchemaOutput, StandardSchema } from "../contract/stan
 import type { StepStatus } from "../contract/step.ts";
 import { toZod } from "../contract/to-zod.ts";
 import type { ToolClient } from "../contract/tool.ts";
-import { type PresentOptions, PresentShape, presenterOf } from "./present.ts";
+import { bindPresenter, type PresentOptions, PresentShape, presenterOf } from "./present.ts";
 import { sampleInputs } from "./sample-inputs.ts";
 
 /** An operator as a host writes it: metadata in camelCase options, schemas, and the function that does the work. */
@@ -286,7 +286,7 @@ export function closeOperator(given: Operator): Operator {
     preview: given.preview?.bind(given) ?? null,
     check: given.check?.bind(given) ?? null,
     estimate: given.estimate?.bind(given) ?? null,
-    present: given.present?.bind(given) ?? null,
+    present: given.present == null ? null : bindPresenter(given.present, given),
     ...(given.doubt === undefined ? {} : { doubt: deepFreeze({ roles: [...given.doubt.roles] }) }),
   });
 }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { hostFunction } from "../contract/host-object.ts";
 import type { Json } from "../contract/json.ts";
 import type { ShapeOf } from "../contract/known-keys.ts";
+import type { Operator } from "../contract/operator.ts";
 import { CurrencyCode, type FactFormat, factFormats, maxFacts } from "../contract/present.ts";
 import { valuesAt } from "./payload-path.ts";
 
@@ -65,8 +66,31 @@ export const PresentShape = z.strictObject({
   facts: z.array(FactShape).max(maxFacts).optional(),
 } satisfies ShapeOf<PresentOptions<unknown>>);
 
+/** A fact whose value is at a path of the input. */
+export interface FactPath {
+  readonly label: string;
+  readonly path: string;
+}
+
+/** A function that presents a call, with the paths that its facts name. */
+type Presenter<I> = ((input: I) => unknown) & { readonly paths: readonly FactPath[] };
+
+/** Returns the paths that the facts of a presentation name; none of a function that was not made from options. */
+export const pathsOf = (present: object): readonly FactPath[] =>
+  "paths" in present ? (present as Presenter<never>).paths : [];
+
+/** Binds a function that presents a call to its operator, with the paths that its facts name. */
+export const bindPresenter = (present: NonNullable<Operator["present"]>, to: Operator): Operator["present"] =>
+  Object.assign(present.bind(to), { paths: pathsOf(present) });
+
 /** Returns the function that presents a call by these options. */
-export function presenterOf<I>({ title, summary, facts = [] }: PresentOptions<I>): (input: I) => unknown {
+export function presenterOf<I>(options: PresentOptions<I>): Presenter<I> {
+  const { facts = [] } = options;
+  const paths = facts.flatMap(({ label, value }) => (typeof value === "string" ? [{ label, path: value }] : []));
+  return Object.assign(makePresenter(options), { paths: Object.freeze(paths) });
+}
+
+function makePresenter<I>({ title, summary, facts = [] }: PresentOptions<I>): (input: I) => unknown {
   return (input) => ({
     title: title?.(input),
     summary: summary?.(input),

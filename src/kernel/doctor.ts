@@ -24,6 +24,7 @@ import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { isHarmless } from "../contract/operator.ts";
 import type { PlanStep } from "../contract/plan.ts";
+import type { PresentingFinding } from "../contract/presenting-finding.ts";
 import { workflowStates } from "../contract/progress.ts";
 import { readStably } from "../contract/schema-reading.ts";
 import { withTemplates } from "../contract/step-group.ts";
@@ -34,6 +35,7 @@ import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import { eachHead } from "../engine/log/each-head.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { whyUnfit } from "../tiers/t4-execution/decide/payload/prepare-step.ts";
+import { examineDefinitions, examineGates, maxPresenting } from "./doctor-present.ts";
 
 export interface DoctorParts {
   readonly store: Pick<LedgerStore, "head" | "heads">;
@@ -55,14 +57,17 @@ export async function* examine(
 ): AsyncGenerator<DoctorFinding, DoctorReport, void> {
   const question = readStrictly(DoctorQuestion, asked, { what: "doctor", source: doctorRef });
   let [workflows, stranded] = [0, 0];
+  const presenting: PresentingFinding[] = [];
+  if (question.workflow_id === undefined) presenting.push(...examineDefinitions(parts.registry, question));
   for await (const head of headsOf(question, parts, caller)) {
     workflows += 1;
-    const finding = await examineWorkflow(head, parts, caller);
+    const { finding, cut } = await examineWorkflow(head, parts, caller);
+    presenting.push(...cut.slice(0, Math.max(0, maxPresenting - presenting.length)));
     if (finding === null) continue;
     stranded += 1;
     yield finding;
   }
-  return { ok: stranded === 0, workflows, stranded };
+  return { ok: stranded === 0, workflows, stranded, presenting: presenting.slice(0, maxPresenting) };
 }
 
 async function* headsOf(
@@ -80,21 +85,29 @@ async function* headsOf(
   yield* eachHead(store, withoutUnset({ states: unfinished, tenant_id: tenantOf(caller), intent_type }));
 }
 
+interface Examined {
+  readonly finding: DoctorFinding | null;
+  /** The open gates whose texts were cut. */
+  readonly cut: readonly PresentingFinding[];
+}
+
 async function examineWorkflow(
   { workflow_id, tenant_id, intent_type, state }: WorkflowHead,
   { reading, registry }: DoctorParts,
   caller: Caller | undefined,
-): Promise<DoctorFinding | null> {
+): Promise<Examined> {
   try {
     const record = await reading.readWorkflowState(workflow_id, caller);
-    return isTerminal(record.state) ? null : diagnose(record, registry);
+    if (isTerminal(record.state)) return { finding: null, cut: [] };
+    return { finding: diagnose(record, registry), cut: examineGates(record.gates.values()) };
   } catch (thrown) {
     if (!(thrown instanceof KernelErrorException)) throw thrown;
     const { code, message: reason } = thrown.error;
     const version = "";
     const place = { name: intent_type, version, registered: [], step_id: null, gate_id: null };
     const obstacles: Obstacle[] = [{ what: "ledger", code: code as Obstacle["code"], ...place, reason }];
-    return { workflow_id, tenant_id, intent_type, version, state, obstacles, done: [], remedies: [] };
+    const finding = { workflow_id, tenant_id, intent_type, version, state, obstacles, done: [], remedies: [] };
+    return { finding, cut: [] };
   }
 }
 

@@ -59,10 +59,15 @@ const whatIfReport = {
 
 const sampleOf = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
 
+const presenting = {
+  ...{ what: "raw", definition: "operator", name: "Bank.Pay", version: "1.0", workflow_id: null, gate_id: null },
+  ...{ reason: "no member of its input has a title", next: "Give its members titles" },
+};
+
 export const reportSamples: Readonly<Record<string, Sample>> = {
   DoctorFinding: sampleOf(finding, { obstacles: obstacle }),
   DoctorQuestion: sampleOf({ workflow_id: wf, intent_type: "Repo.ReleaseNotes.Draft" }, { workflow: wf }),
-  DoctorReport: sampleOf({ ok: false, workflows: 3, stranded: 1 }, { ok: "no" }),
+  DoctorReport: sampleOf({ ok: false, workflows: 3, stranded: 1, presenting: [presenting] }, { ok: "no" }),
   EffectDone: sampleOf(done, { step_id: 1 }),
   Obstacle: sampleOf(obstacle, { what: "weather" }),
   Remedy: sampleOf(remedy, { kind: "wait" }),

@@ -33,7 +33,22 @@ afterAll(() => place.folder[Symbol.dispose]());
 describe("doctor", () => {
   it("is content, with exit 0, where all that has not ended can run", async () => {
     const { code, out, err } = await run("1.0", "doctor");
-    expect([code, out, err]).toEqual([0, "all that has not ended can run (1)\n", ""]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(/^all that has not ended can run \(1\)\n/);
+  });
+
+  it("names what people would see badly, with what its author can do, and ends with exit 0 all the same", async () => {
+    const { code, out } = await run("1.0", "doctor");
+    const lines = out.trimEnd().split("\n").slice(1);
+    expect([code, ...lines]).toEqual([
+      0,
+      "",
+      "what people would see badly:",
+      "  capability Mail.Note@1.0: it has no present, and no member of its input has a title: its runs are named by " +
+        "bare values. Give the capability present with a title, or the members of its input titles.",
+      "  operator Mail.Send@1.0: it has no present, and no member of its input has a title: its gates show bare " +
+        "members. Give the operator present, or the members of its input titles.",
+    ]);
   });
 
   it("ends with exit 1 where something cannot run: says what, and the commands that lead out", async () => {
@@ -51,7 +66,7 @@ describe("doctor", () => {
     const [finding, report, ...more] = readLines(out);
     expect([code, more]).toEqual([1, []]);
     expect(finding).toMatchObject({ workflow_id: id, obstacles: [{ what: "package" }, { what: "operator" }] });
-    expect(report).toEqual({ kind: "report", ok: false, workflows: 1, stranded: 1 });
+    expect(report).toMatchObject({ kind: "report", ok: false, workflows: 1, stranded: 1 });
     expect(JSON.parse(err)).toMatchObject({ status: 409, type: expect.stringContaining("T4_WORKFLOW_STRANDED") });
   });
 

@@ -48,7 +48,8 @@ describe("the doctor", () => {
       obstacles: [{ what: "package" }, { what: "operator", name: "Mail.Send", registered: ["2.0"] }],
       remedies: [{ kind: "pin" }, { kind: "pin" }, { kind: "migrate", version: "2.0" }, { kind: "end" }],
     });
-    expect(report).toEqual({ kind: "report", ok: false, workflows: 1, stranded: 1, reported: 1 });
+    expect(report).toMatchObject({ kind: "report", ok: false, workflows: 1, stranded: 1, reported: 1 });
+    expect(report).toMatchObject({ presenting: [{ name: "Mail.Note", what: "raw" }, { name: "Mail.Send" }] });
     expect(more).toEqual([]);
     const other = await edge.post("/v1/kernel/doctor", { workflow_id: ids[1] });
     expect([other.status, codeOf(other)]).toEqual([404, "T4_WORKFLOW_NOT_FOUND"]);

@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { PresentingFinding } from "../../contract/presenting-finding.ts";
 import type { DoctorFinding, DoctorReport, Obstacle } from "../../index.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
@@ -23,7 +24,7 @@ interface DoctorOptions extends CommonOptions {
 export function addDoctor(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("doctor"))
     .description(
-      "list the workflows that have not ended and that the loaded packages cannot run, with what can be done",
+      "list the workflows that have not ended and that the loaded packages cannot run, and what people would see badly",
     )
     .argument("[workflow]", "its id; without it all of them")
     .option("--intent <type>", "only workflows of this intent type")
@@ -55,7 +56,7 @@ const refuseStranded = ({ stranded, workflows }: DoctorReport): never =>
   );
 
 function renderReport(
-  { ok, workflows, stranded }: DoctorReport,
+  { ok, workflows, stranded, presenting }: DoctorReport,
   findings: readonly DoctorFinding[],
   session: Session,
 ): string {
@@ -64,9 +65,13 @@ function renderReport(
     ...findings.flatMap((finding) => [...renderFinding(finding, session), ""]),
     ...(hidden > 0 ? [`and ${hidden} more (--limit, or --json for all)`] : []),
     ...(ok ? [`all that has not ended can run (${workflows})`] : []),
+    ...(presenting.length > 0 ? ["", "what people would see badly:", ...presenting.map(renderPresenting)] : []),
   ];
   return lines.join("\n").trimEnd();
 }
+
+const renderPresenting = ({ definition, name, version, reason, next }: PresentingFinding): string =>
+  `  ${definition} ${showLine(name)}${version === "" ? "" : `@${showLine(version)}`}: ${showLine(reason)}. ${next}.`;
 
 function renderFinding(
   { workflow_id, intent_type, version, state, ...found }: DoctorFinding,

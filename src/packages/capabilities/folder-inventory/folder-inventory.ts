@@ -1,8 +1,8 @@
 /**
  * Folder.Inventory.Build: an inventory of a folder, digested by several steps side by side.
  *
- * Owns: the plan: list → shard_1 … shard_n → merge → publish, the last behind a gate. Never: changes anything but the
- * one report; lists the report it writes.
+ * Owns: the plan: list → shard_1 … shard_n → merge → publish, the last behind a gate. Never: changes anything
+ * but the one report; lists the report it writes.
  * 1.  The plan has `shards` + 3 steps, at most 10, whatever the folder holds.
  */
 import { z } from "zod";
@@ -19,14 +19,14 @@ const shardNumbers = [1, 2, 3, 4, 5, 6, 7] as const;
 const outByFormat = { markdown: "INVENTORY.md", json: "INVENTORY.json" } as const;
 
 export const FolderInventoryInput = z.object({
-  folder: FolderPath,
-  shards: z.int().min(2).max(shardNumbers.length).default(4),
-  extensions: FileListInput.shape.extensions,
-  max_files: z.int().min(1).max(5000).default(500),
-  format: InventoryFormat.default("markdown"),
-  title: z.string().min(1).max(200).default("Inventory"),
+  folder: FolderPath.meta({ title: "Folder" }),
+  shards: z.int().min(2).max(shardNumbers.length).default(4).meta({ title: "Shards" }),
+  extensions: FileListInput.shape.extensions.meta({ title: "Extensions" }),
+  max_files: z.int().min(1).max(5000).default(500).meta({ title: "Max files" }),
+  format: InventoryFormat.default("markdown").meta({ title: "Format" }),
+  title: z.string().min(1).max(200).default("Inventory").meta({ title: "Title" }),
   /** Relative to the folder; by default INVENTORY.md or INVENTORY.json. */
-  out: PathInside.optional(),
+  out: PathInside.optional().meta({ title: "Out" }),
 });
 type FolderInventoryInput = Readonly<z.output<typeof FolderInventoryInput>>;
 

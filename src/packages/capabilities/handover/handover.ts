@@ -18,13 +18,13 @@ import { checklistOperator, HandoverChecklistDraft, HandoverSummaryDraft, summar
 
 export const HandoverInput = z
   .object({
-    folder: FolderPath,
+    folder: FolderPath.meta({ title: "Folder" }),
     /** The notes to read, and those to read if they cannot be read. Relative to the folder, as all names here. */
-    primary: PathInside.default("HANDOVER.md"),
-    fallback: PathInside.default("README.md"),
-    summary_out: PathInside.default("HANDOVER-SUMMARY.md"),
-    checklist_out: PathInside.default("HANDOVER-CHECKLIST.md"),
-    title: z.string().min(1).max(200).default("Handover"),
+    primary: PathInside.default("HANDOVER.md").meta({ title: "Primary" }),
+    fallback: PathInside.default("README.md").meta({ title: "Fallback" }),
+    summary_out: PathInside.default("HANDOVER-SUMMARY.md").meta({ title: "Summary out" }),
+    checklist_out: PathInside.default("HANDOVER-CHECKLIST.md").meta({ title: "Checklist out" }),
+    title: z.string().min(1).max(200).default("Handover").meta({ title: "Title" }),
   })
   .refine((input) => input.summary_out !== input.checklist_out, "the two documents need files of their own");
 type HandoverInput = Readonly<z.output<typeof HandoverInput>>;

@@ -1,8 +1,8 @@
 /**
  * Repo.ReleaseNotes.Draft: release notes of a git repository, published only when a person has countersigned them.
  *
- * Owns: the plan: collect → classify → group → draft → check → publish, the last behind a gate; on request, the same
- * as JSON beside it, behind a gate of its own. Never: writes without the gate, calls a model or the network.
+ * Owns: the plan: collect → classify → group → draft → check → publish, the last behind a gate; on request,
+ * the same as JSON beside it, behind a gate of its own. Never: writes without the gate, calls a model or the network.
  * 1.  The published text is the outcome of `draft` as the person left it, not what a later step computed.
  */
 import { z } from "zod";
@@ -19,22 +19,22 @@ import { readBodyParts } from "./classify.ts";
 import { checkOperator, classifyOperator, dataOperator, draftOperator, groupOperator } from "./operators.ts";
 
 export const ReleaseNotesInput = z.object({
-  repo: RepositoryPath,
+  repo: RepositoryPath.meta({ title: "Repo" }),
   /** The last release; without it the latest tag, else the whole history. */
-  since: GitRef.optional(),
-  until: GitRef.optional(),
+  since: GitRef.optional().meta({ title: "Since" }),
+  until: GitRef.optional().meta({ title: "Until" }),
   /** The beginning of the tags, and the files and folders, of one of several packages in a repository. */
-  tag_prefix: TagPrefix.default(""),
-  paths: z.array(PathInside).max(100).default([]),
+  tag_prefix: TagPrefix.default("").meta({ title: "Tag prefix" }),
+  paths: z.array(PathInside).max(100).default([]).meta({ title: "Paths" }),
   /** Relative to the repository. */
-  out: PathInside.default("RELEASE_NOTES.md"),
+  out: PathInside.default("RELEASE_NOTES.md").meta({ title: "Out" }),
   /** The path of the JSON form, if it is wanted. */
-  data_out: PathInside.optional(),
-  title: z.string().min(1).max(200).default("Release notes"),
+  data_out: PathInside.optional().meta({ title: "Data out" }),
+  title: z.string().min(1).max(200).default("Release notes").meta({ title: "Title" }),
   /** Without it that of the tag at hand. */
-  version: z.string().min(1).max(100).optional(),
+  version: z.string().min(1).max(100).optional().meta({ title: "Version" }),
   /** Sections that replace the usual ones. */
-  sections: z.array(Section).min(1).max(100).optional(),
+  sections: z.array(Section).min(1).max(100).optional().meta({ title: "Sections" }),
 });
 type ReleaseNotesInput = Readonly<z.output<typeof ReleaseNotesInput>>;
 

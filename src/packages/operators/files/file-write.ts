@@ -30,9 +30,9 @@ const maxRememberedKeys = 1024;
 const newFileMode = 0o644;
 
 export const FileWriteInput = z.object({
-  folder: FolderPath,
-  path: RelativePath,
-  content: z.string().max(maxContentChars),
+  folder: FolderPath.meta({ title: "Folder" }),
+  path: RelativePath.meta({ title: "Path" }),
+  content: z.string().max(maxContentChars).meta({ title: "Content" }),
 });
 type FileWriteInput = Readonly<z.output<typeof FileWriteInput>>;
 
