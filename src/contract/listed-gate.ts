@@ -28,6 +28,8 @@ export const ListedGate = CutGate.extend({
    * is empty.
    */
   checked: z.boolean(),
+  /** The intent type of the workflow that waits, as its log has it; absent if the gate is not checked. */
+  intent_type: z.string().optional(),
 });
 export type ListedGate = z.infer<typeof ListedGate>;
 

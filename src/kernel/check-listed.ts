@@ -16,13 +16,24 @@ import { readStream } from "../engine/log/read-turns.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 
 type Store = Pick<LedgerStore, "read">;
-type Gates = ReadonlyMap<string, Gate>;
+
+/** The gates of one workflow, and what they wait for. */
+interface LoggedGates {
+  readonly gates: ReadonlyMap<string, Gate>;
+  readonly intent_type: string;
+}
+
+/** A gate as its log has it. */
+export interface LoggedGate {
+  readonly gate: Gate;
+  readonly intent_type: string;
+}
 
 /** The number of rows of a log that are read at once. */
 const rowsAtOnce = 100;
 /** The errors of a log that cannot be read, whose gates are not checked; reading the log itself reports them. */
 const unreadable: ReadonlySet<string> = new Set(["T0_LEDGER_CORRUPT", "T0_LEDGER_FORMAT"]);
-const none: Gates = new Map();
+const none: LoggedGates = { gates: new Map(), intent_type: "" };
 
 interface CheckOptions {
   /** The tenant whose gates are shown; undefined: all tenants. */
@@ -37,19 +48,20 @@ interface CheckOptions {
 export function createGateCheck(
   store: Store,
   { tenant, maxChars }: CheckOptions,
-): (listed: CutGate) => Promise<Gate | null> {
+): (listed: CutGate) => Promise<LoggedGate | null> {
   let left = maxChars;
-  let last: { readonly id: string; readonly gates: Gates } | null = null;
+  let last: ({ readonly id: string } & LoggedGates) | null = null;
   return async ({ workflow_id, gate_id }) => {
     if (last?.id !== workflow_id) {
       await yieldToEventLoop();
       const { rows, chars } = await readUpTo(store, workflow_id, left);
       left -= chars;
-      last = { id: workflow_id, gates: left < 0 ? none : gatesIn(workflow_id, rows) };
+      last = { id: workflow_id, ...(left < 0 ? none : gatesIn(workflow_id, rows)) };
     }
-    const gate = last.gates.get(gate_id);
+    const { gates, intent_type } = last;
+    const gate = gates.get(gate_id);
     const isShown = gate !== undefined && isOpenGate(gate) && (tenant ?? gate.tenant_id) === gate.tenant_id;
-    return isShown ? gate : null;
+    return isShown ? { gate, intent_type } : null;
   };
 }
 
@@ -74,9 +86,10 @@ async function readUpTo(store: Store, stream: string, maxChars: number) {
   return { rows, chars };
 }
 
-function gatesIn(stream: string, rows: readonly TurnRow[]): Gates {
+function gatesIn(stream: string, rows: readonly TurnRow[]): LoggedGates {
   try {
-    return readStream(stream, rows).record?.gates ?? none;
+    const { record } = readStream(stream, rows);
+    return record === null ? none : { gates: record.gates, intent_type: record.intent.type };
   } catch (thrown) {
     if (thrown instanceof KernelErrorException && unreadable.has(thrown.error.code)) return none;
     throw thrown;

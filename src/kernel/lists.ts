@@ -172,10 +172,11 @@ async function listGates(
   const maxChars = isOfOne ? Number.POSITIVE_INFINITY : parts.runtime.limits.maxListedLog;
   const findInLog = createGateCheck(store, { tenant: tenantOf(caller), maxChars });
   return tell(scan, total, async (listed) => {
-    const gate = await findInLog(listed);
-    if (gate === null) return uncheckedGate(listed);
+    const logged = await findInLog(listed);
+    if (logged === null) return uncheckedGate(listed);
+    const { gate, intent_type } = logged;
     const shown = completeGate(readGate === null ? gate : readGate(gate), registry);
-    return { ...(isOfOne ? wholeGate(shown) : listGate(shown)), checked: true };
+    return { ...(isOfOne ? wholeGate(shown) : listGate(shown)), checked: true, intent_type };
   });
 }
 

@@ -61,6 +61,20 @@ describe("a drawn run", () => {
     expect(two).toMatch(/\napproved by user cat \(user\) at \S+Z, with the votes of user bob, user cat, "fine"/);
   });
 
+  it("shows for whom a stand-in has voted, in the vote and in the decision that it carried", async () => {
+    await using t = await createTestKernel({ capabilities: [paying(twoOfThree)] });
+    const dee = { type: "user", id: "dee", role: "user" };
+    const until = new Date(t.clock.now() + 86_400_000).toISOString();
+    await t.kernel.standIn({ tenant_id: 1, principal: bob, to: { id: "dee" }, until, reason: "away" });
+    const id = await waiting(t);
+    await approve(t, id, dee);
+    const one = await drawn(t, id);
+    expect(one).toMatch(/\nuser dee \(user\) in the place of user bob voted: approve, at \S+Z\napprovals: 1 of 2/);
+    await approve(t, id, cat);
+    await t.rest(id);
+    expect(await drawn(t, id)).toMatch(/with the votes of user dee in the place of user bob, user cat/);
+  });
+
   it("shows who rejected, and that the step was not run", async () => {
     await using t = await createTestKernel({ capabilities: [paying({})] });
     const id = await waiting(t);

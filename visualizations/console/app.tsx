@@ -50,11 +50,12 @@ export function App() {
       </button>
       <Bar />
       {who != null && <EndingSoon />}
+      {who != null && !isWide.value && <HeldBar />}
       <main id="main" tabIndex={-1}>
         {who === undefined ? <Starting /> : who === null ? <SignIn /> : <SignedIn />}
       </main>
       {who != null && <Foot />}
-      {who != null && <HeldBar />}
+      {who != null && isWide.value && <HeldBar />}
       {who != null && <Palette />}
       {who != null && <KeyHelp />}
       <div class="unseen" role="status">

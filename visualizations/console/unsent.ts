@@ -74,10 +74,14 @@ export async function sendMessage(message: Message, isLeaving = false): Promise<
  * Sends decisions at several gates in one request, and returns the answer to each. Those that nobody took are kept one
  * by one, as if each had been sent by itself.
  */
-export async function sendTogether(messages: readonly Message[]): Promise<readonly Answer<GateResponse>[]> {
+export async function sendTogether(
+  messages: readonly Message[],
+  isLeaving = false,
+): Promise<readonly Answer<GateResponse>[]> {
   const author = whoAmI();
   const decisions = messages.map(({ workflow_id, body, key }) => ({ workflow_id, ...body, idempotency_key: key }));
-  const reported = await ask<GateDecisionsResponse>(`${kernel}/decisions`, { method: "POST", body: { decisions } });
+  const sent = { method: "POST", body: { decisions }, keepalive: isLeaving } as const;
+  const reported = await ask<GateDecisionsResponse>(`${kernel}/decisions`, sent);
   const answers = messages.map((_, place) => (reported.ok ? answerIn(reported.value.results[place]) : reported));
   settle(
     author,
@@ -103,16 +107,16 @@ function settle(author: string, sent: readonly (readonly [Message, Answer<GateRe
   keep([...others, ...lost]);
 }
 
-/** Keeps a message that is held before it is sent. Where the page is left meanwhile, it is found as one not sent. */
-export const keepHeld = (message: Message): void =>
+/** Keeps messages that are held before they are sent. Where the page is left meanwhile, they are found as not sent. */
+export const keepHeld = (messages: readonly Message[]): void =>
   keep([
-    ...all.peek().filter((old) => !isReplaced(old.message, message)),
-    { author: whoAmI(), message, problem: leftWhileHeld, isHeld: true },
+    ...all.peek().filter((old) => !messages.some((message) => isReplaced(old.message, message))),
+    ...messages.map((message) => ({ author: whoAmI(), message, problem: leftWhileHeld, isHeld: true as const })),
   ]);
 
-/** Makes a message that was held one that was not sent. */
-export const releaseHeld = (key: string): void =>
-  keep(all.peek().map(({ isHeld, ...one }) => (isHeld && one.message.key !== key ? { ...one, isHeld } : one)));
+/** Makes messages that were held ones that were not sent. */
+export const releaseHeld = (keys: readonly string[]): void =>
+  keep(all.peek().map(({ isHeld, ...one }) => (isHeld && !keys.includes(one.message.key) ? { ...one, isHeld } : one)));
 
 const leftWhileHeld: Problem = {
   status: 0,
@@ -121,7 +125,8 @@ const leftWhileHeld: Problem = {
   next: null,
 };
 
-export const dismiss = (key: string): void => keep(all.peek().filter(({ message }) => message.key !== key));
+export const dismiss = (keys: readonly string[]): void =>
+  keep(all.peek().filter(({ message }) => !keys.includes(message.key)));
 
 /** Returns whether a problem says that the answer was not taken, instead of refused. */
 export const isUnsent = ({ status }: Problem): boolean => [0, 401, 408, 429].includes(status) || status >= 500;

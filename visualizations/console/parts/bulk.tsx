@@ -5,16 +5,19 @@
  * 1.  Gates are alike if they are of one operation with one effect, none makes something final, none is cut or not
  *     checked, none has changes or a basis that are shown at the gate alone, and none takes several votes.
  * 2.  What came of each is said beside it, and stays until one has seen it.
+ * 3.  They are held as one decision is, but for those that are due soon, which are sent at once.
  */
 import { useSignal } from "@preact/signals";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import { sumFacts, tellMoney } from "../../../src/protocol/present-facts.ts";
 import { announce } from "../announce.ts";
 import { decide } from "../decide.ts";
+import { holdBatch, isHeldAt, mayHold } from "../held.ts";
 import { gateKey, mostAtOnce } from "../listing.ts";
-import { isUnsent, sendTogether } from "../unsent.ts";
+import { isUnsent, type Message, sendTogether } from "../unsent.ts";
 import { count, tellAsker } from "../words.ts";
 import { CommentField } from "./comment-field.tsx";
+import { HeldNote } from "./held-bar.tsx";
 import { keyFacts, sharedNames, sumsOf, tellFact } from "./key-facts.ts";
 import { useFocus } from "./page.tsx";
 import { Line } from "./shown.tsx";
@@ -42,8 +45,8 @@ interface BulkProps {
   /** Null while all that are alike are chosen. */
   readonly chooseAll: (() => void) | null;
   readonly clear: () => void;
-  /** Called with the gates that were decided. */
-  readonly onDone: (decided: readonly ListedGate[]) => void;
+  /** Called with the gates that were to be decided, and with those that were. */
+  readonly onDone: (asked: readonly ListedGate[], decided: readonly ListedGate[]) => void;
 }
 
 interface Result {
@@ -51,52 +54,92 @@ interface Result {
   readonly text: string;
 }
 
-export function Bulk({ gates, chooseAll, clear, onDone }: BulkProps) {
+type Word = "approve" | "reject";
+
+/** Sends decisions in parts, all at once if the page is being left, and tells what came of each as it is known. */
+async function sendAll(
+  messages: readonly Message[],
+  { isLeaving, tell }: { readonly isLeaving: boolean; readonly tell: (at: number, answers: Answers) => void },
+): Promise<void> {
+  const starts = Array.from({ length: Math.ceil(messages.length / perRequest) }, (_, i) => i * perRequest);
+  const send = async (at: number) => tell(at, await sendTogether(messages.slice(at, at + perRequest), isLeaving));
+  if (isLeaving) return void (await Promise.all(starts.map(send)));
+  for (const at of starts) await send(at);
+}
+
+type Answers = Awaited<ReturnType<typeof sendTogether>>;
+
+const resultOf = (decision: Word, answer: Answers[number]): Result => {
+  if (answer.ok) return { isGood: true, text: decision === "approve" ? "approved" : "rejected" };
+  return { isGood: false, text: isUnsent(answer.problem) ? notSent : answer.problem.detail };
+};
+
+const notSent = "not sent";
+
+/** Decides gates together: those that are due soon at once, the others once the time is over to undo it. */
+function useDecideAll({ gates, onDone }: Pick<BulkProps, "gates" | "onDone">) {
   const sent = useSignal<number | null>(null);
-  const comment = useSignal("");
   const results = useSignal<ReadonlyMap<string, Result>>(new Map());
-  const heading = useFocus<HTMLHeadingElement>(results.value.size > 0 && sent.value === null ? "answered" : null);
-  const all = async (decision: "approve" | "reject") => {
+  const sendThese = async (part: readonly ListedGate[], decision: Word, [messages, isLeaving]: Sending) => {
     const found = new Map<string, Result>();
-    const decided: ListedGate[] = [];
-    for (let at = 0; at < gates.length; at += perRequest) {
-      sent.value = at;
-      const part = gates.slice(at, at + perRequest);
-      const answers = await sendTogether(part.map((gate) => decide(gate, { decision, comment: comment.value })));
-      for (const [i, answer] of answers.entries()) {
-        const gate = part[i] as ListedGate;
-        if (answer.ok) decided.push(gate);
-        const word = decision === "approve" ? "approved" : "rejected";
-        const text = answer.ok ? word : isUnsent(answer.problem) ? "not sent" : answer.problem.detail;
-        found.set(gateKey(gate), { isGood: answer.ok, text });
-      }
-      results.value = new Map(found);
-    }
+    sent.value = 0;
+    await sendAll(messages, {
+      isLeaving,
+      tell(at, answers) {
+        for (const [i, answer] of answers.entries())
+          found.set(gateKey(part[at + i] as ListedGate), resultOf(decision, answer));
+        results.value = new Map([...results.peek(), ...found]);
+        sent.value = found.size;
+      },
+    });
     sent.value = null;
-    const unsent = [...found.values()].filter(({ text }) => text === "not sent").length;
-    // The top of the page says what was not sent, and offers to send it again.
-    const refused = gates.length - decided.length - unsent;
-    announce(`${count(decided.length, "decision")} made, ${refused} refused, ${unsent} not sent`);
-    onDone(decided);
+    const texts = [...found.values()];
+    const decided = part.filter((gate) => found.get(gateKey(gate))?.isGood === true);
+    const unsent = texts.filter(({ text }) => text === notSent).length;
+    const refused = texts.length - decided.length - unsent;
+    onDone(part, decided);
+    const words = `${count(decided.length, "decision")} made, ${refused} refused, ${unsent} not sent`;
+    return { words, isGood: decided.length === part.length };
   };
-  const isBusy = sent.value !== null;
+  const decideAll = (decision: Word, comment: string) => {
+    results.value = new Map();
+    const messagesOf = (part: readonly ListedGate[]) => part.map((gate) => decide(gate, { decision, comment }));
+    const [later, soon] = [gates.filter(mayHold), gates.filter((gate) => !mayHold(gate))];
+    // The top of the page says what was not sent, and offers to send it again.
+    if (soon.length > 0) void sendThese(soon, decision, [messagesOf(soon), false]).then(({ words }) => announce(words));
+    if (later.length === 0) return;
+    const messages = messagesOf(later);
+    holdBatch({ messages, send: (isLeaving) => sendThese(later, decision, [messages, isLeaving]) });
+  };
+  return { decideAll, sent: sent.value, results: results.value };
+}
+
+type Sending = readonly [messages: readonly Message[], isLeaving: boolean];
+
+export function Bulk({ gates, chooseAll, clear, onDone }: BulkProps) {
+  const comment = useSignal("");
+  const { decideAll, sent, results } = useDecideAll({ gates, onDone });
+  const isHeld = gates.some(isHeldAt);
+  const heading = useFocus<HTMLHeadingElement>(isHeld ? "held" : results.size > 0 && sent === null ? "answered" : null);
+  const isBusy = sent !== null || isHeld;
   const facts = gates.map(keyFacts);
   const names = sharedNames(facts, mostColumns);
   return (
     <section class="bulk" aria-label="Selected decisions">
-      <h2 tabIndex={-1} ref={heading}>
+      <h2 id="bulk" tabIndex={-1} ref={heading}>
         {count(gates.length, "decision")} selected
       </h2>
       <p class="quiet">
         All of <code>{gates[0]?.operator}</code>. Each is bound to what runs, as it is shown here.
       </p>
+      {isHeld && <HeldNote words="Your decisions are about to be sent; until then they can be undone." />}
       <Sums gates={gates} facts={facts} />
       <CommentField comment={comment}>Comment on each, for the record</CommentField>
       <p class="row">
-        <button type="button" class="approve" disabled={isBusy} onClick={() => void all("approve")}>
+        <button type="button" class="approve" disabled={isBusy} onClick={() => decideAll("approve", comment.value)}>
           Approve all {gates.length}
         </button>
-        <button type="button" class="reject" disabled={isBusy} onClick={() => void all("reject")}>
+        <button type="button" class="reject" disabled={isBusy} onClick={() => decideAll("reject", comment.value)}>
           Reject all {gates.length}
         </button>
         {chooseAll !== null && (
@@ -108,12 +151,12 @@ export function Bulk({ gates, chooseAll, clear, onDone }: BulkProps) {
           Clear the selection
         </button>
       </p>
-      {sent.value !== null && (
+      {sent !== null && (
         <p>
-          <progress max={gates.length} value={sent.value} aria-label="Decisions sent" /> {sent.value} of {gates.length}
+          <progress max={gates.length} value={sent} aria-label="Decisions sent" /> {sent} of {gates.length}
         </p>
       )}
-      <BulkTable gates={gates} names={names} results={results.value} />
+      <BulkTable gates={gates} names={names} results={results} />
     </section>
   );
 }

@@ -24,6 +24,7 @@ import { ConfirmApproval } from "./confirm-approval.tsx";
 import { DelegateForm, LentSeat } from "./delegate-form.tsx";
 import { DoubtButtons } from "./doubt-answers.tsx";
 import { EditForm } from "./edit-form.tsx";
+import { HeldNote } from "./held-bar.tsx";
 import { OwnVote } from "./own-vote.tsx";
 import { ProblemNote } from "./problem.tsx";
 import { Line } from "./shown.tsx";
@@ -87,7 +88,7 @@ export function Decision({ gate, isStale, unseen, recorded, onAnswer, onHeld }: 
       <h2 id="decision" tabIndex={-1}>
         Your decision
       </h2>
-      {isHeld && <p class="note wait">Your decision is about to be sent; until then it can be undone.</p>}
+      {isHeld && <HeldNote words="Your decision is about to be sent; until then it can be undone." />}
       {recorded !== null && problem === null && !isHeld && <p class="note good">{recorded}</p>}
       {problem !== null && <ProblemNote problem={problem} />}
       <UnsentHere gate={gate} isBusy={isBusy} say={say} />
@@ -97,7 +98,12 @@ export function Decision({ gate, isStale, unseen, recorded, onAnswer, onHeld }: 
           <Line text={seat.reason} />
         </p>
       )}
-      {seat?.for != null && <p class="note">You decide in the place of {tellPerson(seat.for)}.</p>}
+      {seat?.may === true && seat.for !== null && (
+        <p class="note">
+          You decide for <Line text={tellPerson(seat.for)} />
+          {seat.stand_in !== undefined && ", who is away"}. The record names both of you.
+        </p>
+      )}
       <LentSeat gate={gate} isBusy={isBusy} say={say} />
       {seat?.may !== false && (
         <Answers

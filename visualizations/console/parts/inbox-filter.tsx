@@ -68,6 +68,7 @@ const choices = [
     "Group",
     [
       ["", "no groups"],
+      ["type", "by kind of work"],
       ["operator", "by operation"],
       ["asker", "by who asked"],
     ],

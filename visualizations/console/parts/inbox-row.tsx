@@ -102,12 +102,13 @@ function Standing({ gate }: Pick<RowProps, "gate">) {
   return words === "" ? null : <p class="item-state">{words}</p>;
 }
 
-/** Who looks after the gate, until when the reader has snoozed it, and how much is written there. */
-function Notes({ gate: { conversation, truncated } }: Pick<RowProps, "gate">) {
+/** For whom the reader decides, who looks after the gate, until when it is snoozed, and how much is written there. */
+function Notes({ gate: { seat, conversation, truncated } }: Pick<RowProps, "gate">) {
   const { assigned_to = null, snoozed = [], comments = [] } = conversation ?? {};
   const own = snoozed.find(({ by, until }) => isMe(by) && Date.parse(until) > now.value);
   const isMore = truncated && comments.length === mostListed;
   const words = [
+    seat?.may === true && seat.for !== null ? `You decide for ${tellPerson(seat.for)}` : "",
     assigned_to === null ? "" : isMe(assigned_to) ? "You look after it" : `${tellPerson(assigned_to)} looks after it`,
     own === undefined ? "" : `snoozed until ${tellMoment(own.until)}`,
     comments.length === 0 ? "" : isMore ? `${mostListed}+ comments` : count(comments.length, "comment"),

@@ -35,7 +35,7 @@ export const UnsentNote = ({ one: { message, problem }, isBusy, sendAgain }: Uns
         <button type="button" disabled={isBusy} onClick={sendAgain}>
           Send it again
         </button>
-        <button type="button" class="text" disabled={isBusy} onClick={() => dismiss(message.key)}>
+        <button type="button" class="text" disabled={isBusy} onClick={() => dismiss([message.key])}>
           Dismiss it
         </button>
       </p>
@@ -91,7 +91,7 @@ export function UnsentAnswers({ isChosen }: { readonly isChosen: (gate: string) 
                 <a href={gateHref(workflow_id, gate_id)}>
                   <Line text={title} />
                 </a>{" "}
-                <button type="button" class="text" disabled={isBusy.value} onClick={() => dismiss(key)}>
+                <button type="button" class="text" disabled={isBusy.value} onClick={() => dismiss([key])}>
                   Dismiss it
                 </button>
               </li>

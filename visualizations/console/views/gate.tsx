@@ -106,7 +106,7 @@ function ShownGate({ latest, reload, onAnswer: tell, onHeld: tellHeld }: ShownGa
   }, [latest, isStale, shown]);
   useEffect(() => {
     for (const { message } of unsentAt(latest).filter((one) => hasArrived(one.message, latest))) {
-      dismiss(message.key);
+      dismiss([message.key]);
       recorded.value = "Your answer did arrive, and counts.";
     }
   }, [latest, recorded]);

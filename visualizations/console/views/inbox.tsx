@@ -10,6 +10,7 @@ import { Fragment, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
+import { sumFacts, tellMoney } from "../../../src/protocol/present-facts.ts";
 import { announce } from "../announce.ts";
 import { ask, workflowPath } from "../api.ts";
 import { ended } from "../held.ts";
@@ -146,11 +147,14 @@ function useSelection(query: InboxQuery, gates: readonly ListedGate[], reload: (
     set(all);
     announce(`${count(all.length, "decision")} selected`);
   };
-  const onDone = (done: readonly ListedGate[]) => {
-    const isAll = done.length === shown.length;
-    set([]);
-    if (isAll) focusList();
-    else answered.value = shown;
+  const onDone = (asked: readonly ListedGate[], done: readonly ListedGate[]) => {
+    const wasHere = document.activeElement === document.body || document.activeElement?.closest(".bulk") != null;
+    const isIn = (all: readonly ListedGate[], gate: ListedGate) => all.some((one) => shownKey(one) === shownKey(gate));
+    const left = [...chosen.peek().values()].filter((gate) => !isIn(asked, gate));
+    const failed = asked.filter((gate) => !isIn(done, gate));
+    set(left.length === 0 ? [] : [...failed, ...left]);
+    if (left.length === 0 && failed.length > 0) answered.value = asked;
+    if (left.length === 0 && failed.length === 0 && wasHere) focusList();
     void reload();
   };
   const [first] = picked;
@@ -196,11 +200,7 @@ function GateList({ query, gates, total, selection: { picked, choose }, showMore
       <ul class="cards" ref={list}>
         {inGroups(gates, groups[query.group]).map(({ name, members }) => (
           <Fragment key={name}>
-            {name !== null && (
-              <li class="group">
-                <Line text={name} /> <span class="quiet">{members.length}</span>
-              </li>
-            )}
+            {name !== null && <GroupHead name={name} members={members} isAll={showMore === null} />}
             {members.map((gate) => (
               <li key={gateKey(gate)}>
                 <InboxRow
@@ -231,6 +231,35 @@ function GateList({ query, gates, total, selection: { picked, choose }, showMore
   );
 }
 
+interface GroupHeadProps {
+  readonly name: string;
+  readonly members: readonly ListedGate[];
+  /** Whether all gates of the list are shown. */
+  readonly isAll: boolean;
+}
+
+/** The head of a group: how many gates it has, and the sums of what their operators present to be summed. */
+function GroupHead({ name, members, isAll }: GroupHeadProps) {
+  const sums = sumFacts(members).map(({ label, currency, amount }) => `${label} ${tellMoney(amount, currency)}`);
+  return (
+    <li class="group">
+      <h2>
+        <Line text={name} />
+      </h2>
+      <span class="quiet">
+        {count(members.length, "decision")}
+        {!isAll && " shown"}
+        {sums.length > 0 && (
+          <>
+            {" "}
+            · <Line text={sums.join(" · ")} />
+          </>
+        )}
+      </span>
+    </li>
+  );
+}
+
 interface Group {
   /** Null for a list without groups. */
   readonly name: string | null;
@@ -239,6 +268,7 @@ interface Group {
 
 /** What the gates of a group have in common, by the word of the address. */
 const groups: Readonly<Record<string, (gate: ListedGate) => string>> = {
+  type: ({ intent_type }) => intent_type ?? "not checked",
   operator: ({ operator }) => operator,
   asker: tellAsker,
 };
@@ -322,7 +352,8 @@ function OpenGate({ query }: { readonly query: InboxQuery }) {
   };
   const onAnswer = (shown: Gate, words: string) => {
     // What was held says by itself what came of it.
-    last.value = ended.peek()?.message.gate_id === shown.gate_id ? null : { gate: shown, words };
+    const isHeld = ended.peek()?.messages.some((message) => gateKey(message) === gateKey(shown));
+    last.value = isHeld ? null : { gate: shown, words };
     goOn(shown);
   };
   return (
