@@ -23,11 +23,11 @@ const folder = join(app, "node_modules", "countersign");
 
 /**
  * The sizes of the tarball and of its content; to be raised with a reason. Further kinds of steps, schedules,
- * children, undoing, queues, stages, addresses of waits, messages, grants and adapters for agents raised them from
- * 1,600,000 and 6,000,000.
+ * children, undoing, queues, stages, addresses of waits, messages, grants, adapters for agents and lists of budgets
+ * raised them from 1,600,000 and 6,000,000.
  */
 const maxPackedBytes = 2_500_000;
-const maxUnpackedBytes = 9_500_000;
+const maxUnpackedBytes = 9_800_000;
 
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly types: string; readonly default?: string } | string>>;
