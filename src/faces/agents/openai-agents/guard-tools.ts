@@ -103,7 +103,7 @@ export interface Resumed {
  * Answers the interruptions of a run by the decisions of people. While a call waits, the state is left as it is; once
  * all are decided, the run goes on with it.
  */
-export async function resume(state: RunState<unknown, AnyAgent>, thread: AgentThread): Promise<Resumed> {
+export async function resume<CONTEXT>(state: RunState<CONTEXT, AnyAgent>, thread: AgentThread): Promise<Resumed> {
   const items = state.getInterruptions();
   const judged = await Promise.all(items.map(async (item) => ({ item, call: await thread.ask(callOfItem(item)) })));
   const waiting = judged.flatMap(({ call }) => (call.status === "waiting" ? call : []));
