@@ -12,7 +12,6 @@ import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { showText } from "../../protocol/visible-text.ts";
 import type { Guard } from "../guard/create-guard.ts";
-import type { ResourceServer } from "../http/resource-server.ts";
 import { complainTo } from "./complain-to.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import {
@@ -107,7 +106,7 @@ function readScope(value: string): string {
  * Returns the guard as a resource of OAuth: the subject of a token is the principal, with the tenant and the role of
  * the options. Null without `--issuer`. @throws UsageError unless all that is needed is there.
  */
-async function readResource({ options }: Session<GuardCommand>): Promise<ResourceServer | null> {
+async function readResource({ options }: Session<GuardCommand>) {
   const { issuer, jwks, listen, scope, audience } = options;
   if (issuer === undefined && jwks === undefined) return null;
   if (issuer === undefined || jwks === undefined) throw new UsageError("--issuer and --jwks go together");
@@ -189,6 +188,8 @@ async function openGuard(session: Session<GuardCommand>, command: readonly strin
   };
   await withKernel(session, work, opening);
 }
+
+type ResourceServer = NonNullable<Awaited<ReturnType<typeof readResource>>>;
 
 interface Guarded {
   readonly guard: Guard;
