@@ -4,16 +4,18 @@
  */
 import type { Signing } from "../../../../contract/approval-claims.ts";
 import type { AuthContext } from "../../../../contract/auth-context.ts";
+import { digest } from "../../../../contract/digest.ts";
 import type { EventPayloads } from "../../../../contract/event.ts";
 import type { Gate, ParsedDelegationRequest } from "../../../../contract/gate.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import type { Message } from "../../../../contract/messages/message.ts";
 import { type DecisionQuestion, type JudgedDecision, type ShownCall, t5 } from "../../../../contract/messages/t5.ts";
 import type { PolicyDecision } from "../../../../contract/policy.ts";
+import { approvalsOn } from "../../../../contract/policy-subject.ts";
 import { askedOfShown, shownCall } from "../call/admit-payload.ts";
 import type { Prepared } from "../payload/prepare-step.ts";
 import { askPolicy, noteDecision } from "../run/note-decision.ts";
-import { type Run, stepOf } from "../run/run.ts";
+import { nameAsked, type Run, stepOf } from "../run/run.ts";
 
 export interface Deciding extends Signing {
   readonly principal: Principal;
@@ -79,6 +81,15 @@ export function judgeDelegation(run: Run, gate: Gate, data: Delegating): PolicyD
   return judgeAt(run, gate, { key: "judge", message: t5.judgeDelegation, data, by }).answer.policy;
 }
 
+/**
+ * Returns the approvals that stand at a gate, as a text for comparison. Rules read them: if another vote is counted
+ * while policy is asked about a decision, policy is asked about it again.
+ */
+export function approvalsAt(gate: Gate): string {
+  const approvals = approvalsOn(gate, gate.payload_digest);
+  return approvals.length === 0 ? "" : digest(approvals);
+}
+
 type OfGate = "gate" | "intent" | "context" | "now" | "spent";
 
 interface Judging<Q, Answer> {
@@ -97,9 +108,10 @@ function judgeAt<Q extends Pick<DecisionQuestion, OfGate>, Answer extends Pick<J
 ): { readonly answer: Answer; readonly isNew: boolean; readonly now: string } {
   const { intent, bundle, spent } = run.log.record;
   const { gate_id, step_id, payload } = gate;
+  const name = nameAsked(run, key, approvalsAt(gate));
   return askPolicy(
     run,
-    { key, stage: "gate", subject: gate_id, step_id, payload, by },
+    { key: name, stage: "gate", subject: gate_id, step_id, payload, by },
     {
       message,
       fn: "decide_gate",

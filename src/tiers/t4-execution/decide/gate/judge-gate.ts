@@ -35,7 +35,7 @@ import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis, requireSameJudgement } from "./check-basis.ts";
 import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
 import { goesOnByItself, prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
-import { judgeDecision, type Question } from "./judge-decision.ts";
+import { approvalsAt, judgeDecision, type Question } from "./judge-decision.ts";
 import { type GivenDecision, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { gateMet, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
 import { readAnswerAt } from "./read-answer.ts";
@@ -63,7 +63,8 @@ export function decideGate(run: Run, command: DecisionCommand): GateResponse {
     return reviseForPolicy(run, standing);
   if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
   const ofNow = ready === null ? null : judgementOfNow(run, ready);
-  const judged = judge(run, first, { request, auth, call: ofNow === null ? ready : null });
+  const shown = approvalsAt(first) === approvalsAt(standing) ? first : standing;
+  const judged = judge(run, shown, { request, auth, call: ofNow === null ? ready : null });
   requireUnchanged(run, { standing: first, still: standing }, judged);
   const decision = judged.call ?? ofNow;
   if (ready !== null && decision !== null && !judged.seat.advisory)
