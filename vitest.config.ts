@@ -16,6 +16,8 @@ const loadFirst = (path: string): string[] => ["--import", `${import.meta.dirnam
  * are taken in the order of their names.)
  */
 const byProcesses = [
+  "test/agents/kills.test.ts",
+  "test/guard/kills.test.ts",
   "test/guide/*.test.ts",
   "test/sim/crash-loop.test.ts",
   "test/mcp/conformance.test.ts",
