@@ -207,6 +207,7 @@ export async function approveBatch(seat: Seat): Promise<void> {
   await press("button", "Select all like these");
   await page.getByText(batchSum).first().waitFor();
   await press("button", `Approve all ${batchSize}`);
+  await press("button", "Send now");
   await page
     .getByText(/No decision is like that|Nothing waits|0 decisions/)
     .first()

@@ -109,7 +109,7 @@ describe("a gate", () => {
     await using borrower = await site.enter(bo);
     await borrower.page.getByText("1 decision waits for you.").waitFor();
     await borrower.page.goto(site.url + hashOf(id, "/g/gate-publish"));
-    await borrower.page.getByText("You decide in the place of user ann.").waitFor();
+    await borrower.page.getByText("You decide for user ann").waitFor();
     await borrower.page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
     await borrower.page.getByRole("heading", { name: "Approved. The work goes on." }).waitFor();
     expect((await site.kernel.settled(id)).state).toBe("completed");
