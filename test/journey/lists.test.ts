@@ -123,7 +123,7 @@ describe("[LED-01] the list of workflows", () => {
     const [whole] = await t.kernel.gates({ workflow_id }, testCaller);
     expect(whole).toMatchObject({ truncated: false, payload_digest, payload: { text: "x".repeat(100_000) } });
     const alone = await t.kernel.gate(workflow_id, gate_id, testCaller);
-    expect({ ...alone, truncated: false, checked: true }).toEqual(whole);
+    expect({ ...alone, truncated: false, checked: true, intent_type: intent }).toEqual(whole);
   });
 
   it("looks for a text in no more than limits.maxListScanned of them", async () => {
