@@ -46,7 +46,7 @@ const forgeries: readonly (readonly [string, Partial<Gate>])[] = [
   ["payload, digest and all", { payload: { text: "x" }, payload_digest: "1".repeat(64), preview: "x", title: "x" }],
 ];
 
-const strip = ({ checked: _1, truncated: _2, ...gate }: ListedGate): Gate => gate;
+const strip = ({ checked: _1, truncated: _2, intent_type: _3, ...gate }: ListedGate): Gate => gate;
 
 describe.each(["to Ann", "x".repeat(2_000)])("a forged row of the gate index", (text) => {
   it.each(forgeries)("[GAT-05] shows its %s to no list: each says what the log says", async (_what, change) => {
@@ -56,7 +56,7 @@ describe.each(["to Ann", "x".repeat(2_000)])("a forged row of the gate index", (
     const before = await t.kernel.gates({}, who);
     forge(path, id, () => change);
     const one = await t.kernel.gates({ workflow_id: id }, who);
-    expect(one).toEqual([{ ...whole, truncated: false, checked: true }]);
+    expect(one).toEqual([{ ...whole, truncated: false, checked: true, intent_type: intent }]);
     const all = await t.kernel.gates({}, who);
     expect(all).toEqual(before);
     expect(all.map(({ workflow_id, checked }) => [workflow_id, checked])).toEqual([
@@ -127,7 +127,8 @@ describe("a row that the log does not bear out", () => {
       [false, ""],
     ]);
     const whole = await t.kernel.gate(workflow_id, "gate-s1", who);
-    expect(await t.kernel.gates({ workflow_id }, who)).toEqual([{ ...whole, truncated: false, checked: true }]);
+    const checked = { truncated: false, checked: true, intent_type: intent };
+    expect(await t.kernel.gates({ workflow_id }, who)).toEqual([{ ...whole, ...checked }]);
     const said = t.kernel.decideGate(workflow_id, { ...who, decision: "approve", payload: { payload_digest: "" } });
     await expect(said).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
   });

@@ -98,7 +98,7 @@ describe("the schema", () => {
         .map((step) => step["detail"])
         .join("; ");
     expect(planOf("takeDue")).toContain("SEARCH workflows USING INDEX workflows_due (due_at>? AND due_at<?)");
-    expect(planOf("nextDue")).toBe("SEARCH workflows USING INDEX workflows_due (due_at>?)");
+    expect(planOf("nextDue")).toContain("SEARCH workflows USING INDEX workflows_due (due_at>?)");
     expect(planOf("takeAbandoned")).toContain("SEARCH workflows USING INDEX workflows_abandoned (<expr><?)");
     expect(planOf("anyToTake")).not.toContain("SCAN workflows;");
     for (const name of ["held", "freeHeld", "freeOrphaned"] as const) expect(planOf(name)).toContain("workflows_held");
