@@ -82,7 +82,17 @@ it("finds what an open gate shows only the beginning of, by its gate; what is de
     { label: "Lines", value: ({ text }: z.output<typeof Note>) => text.split(" "), format: "list" as const },
   ];
   const pay = defineOperator({ name: "Bank.Pay", input: Note, effect: "final_write", present: { facts }, run });
-  await using t = await createTestKernel({ capabilities: [capabilityOf("Bank.Payment", pay, Note)] });
+  // A second gate keeps the workflow from ending.
+  const twice = defineCapability({
+    ...{ intentType: "Bank.Payment", version: "1.0", input: Note, operators: [pay] },
+    plan: ({ input: params, step }) => ({
+      reasoning: "two calls",
+      steps: ["pay", "later"].map((step_id) =>
+        step({ step_id, name: step_id, operator: "Bank.Pay", params: step_id === "pay" ? params : { text: "a" } }),
+      ),
+    }),
+  });
+  await using t = await createTestKernel({ capabilities: [twice] });
   const short = await t.submit("Bank.Payment", { text: "a b" });
   const id = await t.submit("Bank.Payment", { text: "word ".repeat(500) });
   for (const one of [short, id]) await t.rest(one);
@@ -92,7 +102,7 @@ it("finds what an open gate shows only the beginning of, by its gate; what is de
   expect((await reportOf(t, { workflow_id: short })).presenting).toEqual([]);
   const payload = { comment: "no" };
   const bo = { tenant_id: 1, principal: { type: "user", id: "bo", role: "user" } };
-  await t.kernel.decideGate(id, { ...bo, gate_id: "gate-pay", decision: "reject", payload });
-  await t.rest(id);
+  await t.kernel.decideGate(id, { ...bo, gate_id: "gate-pay", decision: "approve", payload });
+  expect((await t.rest(id)).state).toBe("waiting_for_user");
   expect((await reportOf(t)).presenting).toEqual([]);
 });
