@@ -51,6 +51,30 @@ describe("an inbox of more than a hundred gates", () => {
   });
 });
 
+describe("the search of the inbox", () => {
+  it("keeps what is typed as soon as another list is shown", async () => {
+    await using site = await openSite({ kernel: { capabilities: [gatedSteps(2).capability] } });
+    const { workflow_id } = await site.kernel.submit({ ...ann, intent_hint: { intent_type: intent } });
+    await site.kernel.settled(workflow_id);
+    await using visitor = await site.enter(ann);
+    const { page } = visitor;
+    await page.goto(`${site.url}/#/?text=nothing+like+it`);
+    await page.getByText("No decision is like that.").waitFor();
+    // The list of the new address is drawn, and nothing was painted yet.
+    await page.evaluate(`(async () => {
+      const shown = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
+      location.hash = "#/";
+      await shown;
+      for (let n = 0; n < 20; n += 1) await null;
+      const field = document.querySelector("[aria-label=Search]");
+      field.value = "${workflow_id}";
+      field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    })()`);
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#/?text=${workflow_id}`);
+    expect(await page.getByLabel("Search").inputValue()).toBe(workflow_id);
+  });
+});
+
 describe("the inbox at a desk", () => {
   it("sums the facts that an operator says are summed, exactly and with their currency", async () => {
     const facts = [{ label: "Amount", value: "amount", format: "money" as const, currency: "EUR", total: true }];

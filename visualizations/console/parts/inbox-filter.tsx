@@ -1,6 +1,6 @@
 /** Which gates the inbox lists: search, order and filters, each a member of the address, and views with names. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import { choosing, type InboxQuery, inboxHref } from "../inbox-query.ts";
 import { useSettled } from "../loaded.tsx";
@@ -150,7 +150,8 @@ export function Search({ text, set }: SearchProps) {
     last.current = typed.value;
     set(typed.value);
   }, typingMs);
-  useEffect(() => {
+  // Before the next key is pressed: an effect after painting would take back what was typed meanwhile.
+  useLayoutEffect(() => {
     // The address was changed by something else.
     if (text !== last.current) typed.value = text;
     last.current = text;
