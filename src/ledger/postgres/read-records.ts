@@ -91,14 +91,16 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
     gates: (filter) => read("gates", async (on) => (await rowsOf(on, gatesStatement(filter))).map(recordOf<Gate>)),
     listGates: (page) =>
       read("listGates", async (on) => {
-        const rows = await rowsOf(on, planAnew(gatePageQuery(page, inPostgres)));
+        // How many gates have one of these seats decides by which index they are read.
+        const prepare = page.seats === undefined ? toStatement : planAnew;
+        const rows = await rowsOf(on, prepare(gatePageQuery(page, inPostgres)));
         const gates = rows.map(({ listed }) => listGate(parseCell<Gate>(listed, "listed")));
         return inListOrder(page, gates);
       }),
     countGates: (selection) => read("countGates", (on) => countOf(on, gateCountQuery(selection, inPostgres))),
     listSeats: (selection, limit) =>
       read("listSeats", async (on) => {
-        const rows = await rowsOf(on, planAnew(seatQuery(selection, limit, inPostgres)));
+        const rows = await rowsOf(on, toStatement(seatQuery(selection, limit, inPostgres)));
         return rows.map(({ seat }) => seat as string);
       }),
     decisions: (page) =>
