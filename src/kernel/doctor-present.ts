@@ -8,8 +8,8 @@
  */
 import type { CapabilityDefinition } from "../contract/capability.ts";
 import type { DoctorQuestion } from "../contract/doctor-report.ts";
-import type { Gate } from "../contract/gate.ts";
-import { isOpenGate } from "../contract/gate.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
+import { isPlainObject } from "../contract/json.ts";
 import { isHarmless, type Operator } from "../contract/operator.ts";
 import { isCutFact, isCutSummary, isCutTitle } from "../contract/present.ts";
 import type { PresentingFinding } from "../contract/presenting-finding.ts";
@@ -93,20 +93,17 @@ export function examineGates(gates: Iterable<Gate>): readonly PresentingFinding[
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const isRecord = (value: unknown): value is Schema =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Returns whether the members that a schema has are all without a title. One without members shows none. */
 function isBare(schema: Schema): boolean {
-  const members = Object.values(isRecord(schema["properties"]) ? schema["properties"] : {});
-  return members.length > 0 && members.every((member) => !isRecord(member) || member["title"] === undefined);
+  const members = Object.values(isPlainObject(schema["properties"]) ? schema["properties"] : {});
+  return members.length > 0 && members.every((member) => !isPlainObject(member) || member["title"] === undefined);
 }
 
 /** Returns the first part of a path that no input can have; null if the schema does not say so. */
 function findMissing(schema: Schema, path: string): string | null {
   let at: unknown = schema;
   for (const key of path.split(".")) {
-    if (!isRecord(at)) return null;
+    if (!isPlainObject(at)) return null;
     const next = memberOf(at, key);
     if (next === "unknown") return null;
     if (next === undefined) return key;
@@ -120,6 +117,6 @@ function memberOf(schema: Schema, key: string): unknown {
   const { type, properties, items, additionalProperties } = schema;
   if (type === "array") return key === "*" || /^\d+$/.test(key) ? (items ?? "unknown") : undefined;
   if (type !== "object") return type === undefined ? "unknown" : undefined;
-  if (isRecord(properties) && Object.hasOwn(properties, key)) return properties[key];
+  if (isPlainObject(properties) && Object.hasOwn(properties, key)) return properties[key];
   return additionalProperties === false ? undefined : "unknown";
 }
