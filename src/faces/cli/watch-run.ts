@@ -27,12 +27,21 @@ export interface Watched {
   readonly elsewhere?: readonly string[];
 }
 
+type Elsewhere = Pick<Watched, "kernel" | "elsewhere">;
+
+/** Returns a workflow whose type other processes drive; null for any other. */
+async function findElsewhere({ kernel, elsewhere = [] }: Elsewhere, workflowId: string): Promise<WorkflowState | null> {
+  if (elsewhere.length === 0) return null;
+  const state = await kernel.workflow(workflowId);
+  return elsewhere.includes(state.intent.type) ? state : null;
+}
+
 /** Waits until the workflow rests, and returns its state: completed, failed, cancelled or waiting for a person. */
 export async function watchRun(watched: Watched, session: Session): Promise<WorkflowState> {
-  const { kernel, workflowId, after = 0, elsewhere = [] } = watched;
+  const { kernel, workflowId, after = 0 } = watched;
   promiseSafety(session, workflowId);
-  const standing = elsewhere.length === 0 ? null : await kernel.workflow(workflowId);
-  if (standing !== null && elsewhere.includes(standing.intent.type)) {
+  const standing = await findElsewhere(watched, workflowId);
+  if (standing !== null) {
     if (!session.options.json)
       session.terminal.print("Recorded. The process that has its connections goes on with it.");
     return standing;
@@ -80,12 +89,13 @@ export async function lookForRest(
  * an event or another process. @throws the signal's reason once it has aborted.
  */
 export async function lookForRests(
-  { kernel, elsewhere = [] }: Pick<Watched, "kernel" | "elsewhere">,
+  watched: Elsewhere,
   workflowIds: Iterable<string>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { kernel } = watched;
   const look = async (id: string): Promise<void> => {
-    if (elsewhere.length > 0 && elsewhere.includes((await kernel.workflow(id)).intent.type)) return;
+    if ((await findElsewhere(watched, id)) !== null) return;
     await Promise.race([kernel.settled(id), lookForRest(kernel, id, signal, isParkedOrSettled)]);
   };
   await Promise.all([...workflowIds].map(look));
