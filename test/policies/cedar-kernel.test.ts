@@ -10,6 +10,7 @@ import { runHere } from "../cli/command-line.ts";
 import { counted, gateOf, intent, payloads, refusalOf, step, story } from "../gates/story.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 import { askPast, baseSet, decisionsOf, makePast } from "../policy/past.ts";
+import { pastRules } from "./past-rules.ts";
 import { approve, open } from "./shop.ts";
 
 const orders = `
@@ -144,20 +145,6 @@ describe("what-if over a recorded ledger", () => {
   let folder: TempFolder | null = null;
   afterEach(() => folder?.[Symbol.dispose]());
 
-  const asData = definePolicySet({
-    version: "data",
-    rules: [
-      {
-        name: "large",
-        stages: ["action"],
-        when: { operators: ["Pay.*"], amounts: [{ path: "sum", above: 50 }] },
-        decision: "REQUIRE_HUMAN_APPROVAL",
-        reason: "large sums need a person",
-      },
-      { name: "pii", stages: ["action"], when: { tags: { any: ["pii"] } }, decision: "DENY", reason: "no pii" },
-      { name: "nine", stages: ["gate"], when: { principals: [9] }, decision: "DENY", reason: "nine may not" },
-    ],
-  });
   const asCedar = `@id("base") permit(principal, action, resource);
 @id("large") @require_approval("large sums need a person")
 permit(principal, action == Action::"Pay.Send", resource)
@@ -181,7 +168,7 @@ forbid(principal, action in Action::"call", resource) when { context.tags.contai
       ]);
       return { found, changes: report.changes, unknown: report.unknown };
     };
-    const first = await told([asData]);
+    const first = await told([pastRules]);
     expect(first.found.length).toBeGreaterThan(3);
     expect(await told([inCedar])).toEqual(first);
     expect((await decisionsOf(past.t)).length).toBeGreaterThan(first.found.length);

@@ -11,6 +11,7 @@ import { runHere } from "../cli/command-line.ts";
 import { counted, gateOf, intent, payloads, refusalOf, step, story } from "../gates/story.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 import { askPast, makePast } from "../policy/past.ts";
+import { pastRules } from "./past-rules.ts";
 import { regoBundle, regoFolder } from "./rego-bundles.ts";
 import { approve, open } from "./shop.ts";
 
@@ -117,20 +118,6 @@ describe("what-if over a recorded ledger", () => {
   let folder: TempFolder | null = null;
   afterEach(() => folder?.[Symbol.dispose]());
 
-  const asData = definePolicySet({
-    version: "data",
-    rules: [
-      {
-        name: "large",
-        stages: ["action"],
-        when: { operators: ["Pay.*"], amounts: [{ path: "sum", above: 50 }] },
-        decision: "REQUIRE_HUMAN_APPROVAL",
-        reason: "large sums need a person",
-      },
-      { name: "pii", stages: ["action"], when: { tags: { any: ["pii"] } }, decision: "DENY", reason: "no pii" },
-      { name: "nine", stages: ["gate"], when: { principals: [9] }, decision: "DENY", reason: "nine may not" },
-    ],
-  });
   const past = { bundle, entrypoint: "past/decisions", stages: ["action", "gate"] as const };
 
   it("finds the same changes as the same rules as data, in process", async () => {
@@ -145,7 +132,7 @@ describe("what-if over a recorded ledger", () => {
       });
       return { found: plain, changes: report.changes, unknown: report.unknown };
     };
-    const first = await told([asData]);
+    const first = await told([pastRules]);
     expect(first.found.length).toBeGreaterThan(3);
     expect(await told([opa(past)])).toEqual(first);
   });
