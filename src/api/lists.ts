@@ -7,7 +7,7 @@ import { Caller } from "../contract/auth-context.ts";
 import { BudgetFilter, BudgetPage, budgetCursor } from "../contract/budget-page.ts";
 import { DecisionFilter, DecisionPage, decisionCursor } from "../contract/decision.ts";
 import { GrantFilter, GrantPage } from "../contract/grant-orders.ts";
-import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
+import { GateFilter, lastOfPage, WorkflowFilter } from "../contract/list-filter.ts";
 import { GatePage, gateCursor, WorkflowPage } from "../contract/page.ts";
 import { lineOf } from "../contract/queue.ts";
 import { QueueFilter, QueuePage } from "../contract/queue-page.ts";
@@ -21,7 +21,7 @@ const listed = promised({ filter: z.unknown(), caller: Caller.optional() });
 
 /** Returns the cursor of the next page, null after the last one; and `total` if the filter asks for it. */
 function endOf<T>(found: Listed<T>, limit: number, cursorOf: (item: T) => string) {
-  const last = found.length < limit ? undefined : found.at(-1);
+  const last = lastOfPage(found, limit);
   const { total } = found;
   return { next: last === undefined ? null : cursorOf(last), ...(total !== undefined && { total }) };
 }

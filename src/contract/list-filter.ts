@@ -16,6 +16,10 @@ export const paging = {
   total: z.boolean().default(false),
 };
 
+/** Returns the last item of a full page, after which the next page begins; undefined if this page is the last. */
+export const lastOfPage = <T>(items: readonly T[], limit: number): T | undefined =>
+  items.length < limit ? undefined : items.at(-1);
+
 /** The orders of a list by age: of workflows, and of decisions. */
 export const ageSorts = ["newest", "oldest"] as const;
 

@@ -1,5 +1,7 @@
 /** `away`: names who stands in at gates while one is away, ends that, and lists who is away. Nothing is run here. */
+
 import { type Command, Option } from "commander";
+import { lastOfPage } from "../../contract/list-filter.ts";
 import type { StandInRequest, StandInStanding } from "../../contract/stand-in-orders.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
@@ -66,7 +68,7 @@ function listAway(session: Session<AwayOptions>): Promise<void> {
     async ({ kernel, caller }) => {
       const filter = { limit, ...(mine && { mine }), ...(after !== undefined && { after }) };
       const orders = await kernel.standIns(filter, caller);
-      const last = orders.length < limit ? undefined : orders.at(-1);
+      const last = lastOfPage(orders, limit);
       if (json) return printJson(session, { stand_ins: orders, next: last?.stand_in_id ?? null });
       const { terminal } = session;
       return terminal.print(

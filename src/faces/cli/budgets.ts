@@ -1,6 +1,8 @@
 /** `budgets`: lists the ceilings of the kernel with what is used of each. Nothing is run here. */
+
 import { type Command, Option } from "commander";
 import { budgetCursor, type ListedBudget, listedScopes } from "../../contract/budget-page.ts";
+import { lastOfPage } from "../../contract/list-filter.ts";
 import { limitedAmounts, tellLimited, tellWindow } from "../../protocol/budget-words.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
@@ -33,7 +35,7 @@ function list(session: Session<BudgetOptions>): Promise<void> {
     session,
     async ({ kernel, caller }) => {
       const budgets = await kernel.budgets(filter, caller);
-      const last = budgets.length < limit ? undefined : budgets.at(-1);
+      const last = lastOfPage(budgets, limit);
       if (json) return printJson(session, { budgets, next: last === undefined ? null : budgetCursor(last) });
       if (budgets.length === 0) return terminal.print("no ceilings are configured");
       return terminal.print(renderTable(budgets, columnsOf(terminal), terminal));

@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import { type Decision, type DecisionFilter, decisionActs, decisionCursor } from "../../contract/decision.ts";
 import { withoutUnset } from "../../contract/json.ts";
-import { ageSorts } from "../../contract/list-filter.ts";
+import { ageSorts, lastOfPage } from "../../contract/list-filter.ts";
 import { writeDecisions } from "../../protocol/decision-table.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
@@ -60,7 +60,7 @@ function list(session: Session<DecisionOptions>): Promise<void> {
       const decisions = await kernel.decisions(filter, caller);
       const { terminal } = session;
       if (session.options.csv === true) return terminal.print(writeDecisions(decisions).trimEnd());
-      const last = decisions.length < limit ? undefined : decisions.at(-1);
+      const last = lastOfPage(decisions, limit);
       const next = last === undefined ? null : decisionCursor(last);
       const counted = withoutUnset({ total: decisions.total });
       if (session.options.json) return printJson(session, { decisions, next, ...counted });

@@ -1,7 +1,9 @@
 /** `grant`, `revoke` and `grants`: approve calls ahead, end that, and list what stands. Nothing is run here. */
+
 import type { Command } from "commander";
 import type { GrantStanding } from "../../contract/grant.ts";
 import type { GrantRequest } from "../../contract/grant-orders.ts";
+import { lastOfPage } from "../../contract/list-filter.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
 import {
@@ -101,7 +103,7 @@ function list(session: Session<ListOptions>): Promise<void> {
     session,
     async ({ kernel, caller }) => {
       const grants = await kernel.grants({ limit, ...(after !== undefined && { after }) }, caller);
-      const last = grants.length < limit ? undefined : grants.at(-1);
+      const last = lastOfPage(grants, limit);
       if (json) return printJson(session, { grants, next: last?.grant_id ?? null });
       const { terminal } = session;
       return terminal.print(grants.length === 0 ? "no grants" : renderTable(grants, columnsOf(terminal), terminal));

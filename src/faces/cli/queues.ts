@@ -1,5 +1,7 @@
 /** `queues` and `limit`: list the queues in which workflows run or wait, and set their limits. Nothing is run here. */
+
 import { type Command, InvalidArgumentError } from "commander";
+import { lastOfPage } from "../../contract/list-filter.ts";
 import { lineOf } from "../../contract/queue.ts";
 import type { QueueLimits } from "../../contract/queue-limits.ts";
 import type { ListedQueue } from "../../contract/queue-page.ts";
@@ -78,7 +80,7 @@ function list(session: Session<QueueOptions>): Promise<void> {
     session,
     async ({ kernel, caller }) => {
       const queues = await kernel.queues(filter, caller);
-      const last = queues.length < limit ? undefined : queues.at(-1);
+      const last = lastOfPage(queues, limit);
       if (json) return printJson(session, { queues, next: last === undefined ? null : lineOf(last) });
       return terminal.print(queues.length === 0 ? "no queues" : renderTable(queues, columnsOf(terminal), terminal));
     },

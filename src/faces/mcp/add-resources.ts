@@ -4,10 +4,12 @@
  * 1.  Every read needs `outcome:read`; a workflow of another tenant does not exist for the caller.
  * 2.  Lists are pages of summaries, newest first.
  */
+
 import type { Server } from "@modelcontextprotocol/server";
 import { kernelError } from "../../contract/error-codes.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
+import { lastOfPage } from "../../contract/list-filter.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Caller } from "../../index.ts";
 import { pageEvents } from "../../protocol/page-events.ts";
@@ -108,7 +110,7 @@ async function list(context: McpContext, cursor: string | undefined) {
     mimeType,
     annotations: { lastModified: updated_at },
   }));
-  const last = found.length < limit ? undefined : found.at(-1)?.workflow_id;
+  const last = lastOfPage(found, limit)?.workflow_id;
   return { resources, ...(last !== undefined && { nextCursor: last }) };
 }
 

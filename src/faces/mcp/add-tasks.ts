@@ -7,6 +7,7 @@
  * 2.  tasks/update is a decision by the caller, bound to what the question showed. A caller who may not answer gates is
  *     not asked.
  */
+
 import {
   type JSONRPCRequest,
   MissingRequiredClientCapabilityError,
@@ -18,6 +19,7 @@ import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
+import { lastOfPage } from "../../contract/list-filter.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { WorkflowState } from "../../index.ts";
@@ -115,7 +117,7 @@ export function addTasks(server: Server, context: McpContext, declared: Declared
       const limit = limits.maxPage;
       const after = cursor === undefined ? {} : { after: cursor };
       const found = await context.kernel.workflows({ ...after, limit }, await requireGranted(context, "outcome:read"));
-      const last = found.length < limit ? undefined : found.at(-1)?.workflow_id;
+      const last = lastOfPage(found, limit)?.workflow_id;
       const tasks = found.map((one) => toListedTask(one, limits.pollIntervalMs));
       return { tasks, ...(last !== undefined && { nextCursor: last }) };
     }),

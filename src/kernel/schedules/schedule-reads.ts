@@ -1,8 +1,10 @@
 /** The reads of schedules: pages of them, and one with its history. */
+
 import { commandScopes } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
+import { lastOfPage } from "../../contract/list-filter.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import {
   failingAfter,
@@ -54,7 +56,7 @@ export function createScheduleReads(parts: ScheduleReadParts): Pick<Kernel, "sch
       const history = await store.scheduleEntries({ tenant_id, name, limit, ...(before !== undefined && { before }) });
       if (found === null && history.length === 0)
         raise(kernelError("T7_SCHEDULE_NOT_FOUND", `there is no schedule ${name}`, readRef));
-      const last = history.length < limit ? undefined : history.at(-1);
+      const last = lastOfPage(history, limit);
       const schedule = found === null ? null : viewOf(found, driver);
       return { schedule, history: [...history], next: last?.sequence ?? null } satisfies ScheduleHistory;
     },

@@ -1,7 +1,9 @@
 /** Pages of tasks: workflows of the caller's tenant, newest first, in the form of A2A. */
+
 import { commandScopes } from "../../../contract/auth-context.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { raise } from "../../../contract/kernel-error.ts";
+import { lastOfPage } from "../../../contract/list-filter.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../../contract/progress.ts";
 import { type AgentContext, requireGranted } from "../agent-context.ts";
@@ -47,6 +49,6 @@ export async function listTasks(context: AgentContext, params: ParamsOf<"ListTas
     const task = await toTask(context, await context.kernel.workflow(workflow_id, caller), includeArtifacts);
     if (status === "TASK_STATE_UNSPECIFIED" || task.status.state === status) tasks.push(task);
   }
-  const last = found.length < limit ? undefined : found.at(-1)?.workflow_id;
+  const last = lastOfPage(found, limit)?.workflow_id;
   return { tasks, nextPageToken: last ?? "", pageSize: limit, totalSize: found.total ?? tasks.length };
 }
