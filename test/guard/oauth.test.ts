@@ -34,11 +34,11 @@ async function openIssuer() {
   return { issuer, sign };
 }
 
-async function prepare() {
+async function prepare(readOnlyHint = true) {
   const made = makeTempFolder();
   onTestFinished(() => made[Symbol.dispose]());
   const folder = made.path;
-  const looks = { tools: [{ name: "act", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } }] };
+  const looks = { tools: [{ name: "act", inputSchema: { type: "object" }, annotations: { readOnlyHint } }] };
   const { server, called } = hostileServer(folder, looks);
   const { issuer, sign } = await openIssuer();
   writeFileSync(join(folder, "host.ts"), hostText);
@@ -103,6 +103,44 @@ it("counts the calls of each user by themselves, and refuses the one whose budge
   expect(textOf(await call(ann, "act", { n: 2 }))).toContain("T5_BUDGET_EXHAUSTED: the principal");
   expect(textOf(await call(bob, "act", { n: 3 }))).toBe("called act 3");
   expect(called()).toEqual(["act 1", "act 3"]);
+});
+
+interface Operation {
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+it("lets the token of a client reach the guard's address, and no other address of the app", async () => {
+  const { guard, sign, connect, called } = await prepare(false);
+  const [ann, bob] = [await connect(await sign("ann")), await sign("bob")];
+  const waiting = call(ann, "act").catch(() => null);
+  await expect.poll(async () => (await guard.gates()).length, { timeout: 10_000 }).toBe(1);
+  const [{ workflow_id, gate_id } = expect.fail()] = await guard.gates();
+  const headers = { authorization: `Bearer ${bob}`, "content-type": "application/json" };
+  const { paths } = (await (await fetch(`${guard.url}/openapi.json`)).json()) as Document;
+  const scoped = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { security }]) => security.some((way) => Object.values(way).flat().length > 0))
+      .map(([method]) => [method.toUpperCase(), path.replace("{id}", workflow_id).replace("{gate_id}", gate_id)]),
+  );
+  expect(scoped.length).toBeGreaterThan(40);
+  for (const [method = "", path = ""] of scoped) {
+    const init = { method, headers, ...(method === "POST" && { body: "{}" }) };
+    const answer = await fetch(`${guard.url}${path.replaceAll(/\{\w+\}/g, "x")}`, init);
+    expect([method, path, answer.status]).toEqual([method, path, 403]);
+    expect(await answer.text()).toContain("T5_AUTHZ_FORBIDDEN");
+  }
+  const params = { workflow_id, gate_id, decision: "approve" };
+  for (const method of ["kernel/workflow", "kernel/gate", "kernel/submit"]) {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const answer = await fetch(`${guard.url}/rpc`, { method: "POST", headers, body });
+    expect([method, await answer.text()]).toEqual([method, expect.stringContaining("T5_AUTHZ_FORBIDDEN")]);
+  }
+  expect(await guard.gates()).toHaveLength(1);
+  expect(called()).toEqual([]);
+  await waiting;
 });
 
 it.each([

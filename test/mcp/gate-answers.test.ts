@@ -75,7 +75,8 @@ describe.each(refused)("%s", (_who, as, answersGates, code) => {
 
   it("[GAT-07] is shown no question by a task, and tasks/update decides nothing", async () => {
     await using face = await open(answersGates);
-    const { workflow_id, gates } = await face.t.run(intent);
+    const { workflow_id } = workflowOf(await call(await face.connect(as), name));
+    const { gates } = await face.t.kernel.workflow(workflow_id);
     const client = await face.connect(as, { ...modern, person: () => ({ action: "decline" }) });
     const ask = (method: string, params: object) => client.request({ method, params: params as never }, Anything);
     expect((await ask("tasks/get", { taskId: workflow_id }))["inputRequests"]).toEqual({});

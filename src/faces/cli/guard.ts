@@ -7,7 +7,7 @@
  */
 import { once } from "node:events";
 import { type Command, InvalidArgumentError } from "commander";
-import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
+import { approverScopes } from "../../contract/auth-context.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { showText } from "../../protocol/visible-text.ts";
@@ -113,13 +113,14 @@ async function readResource({ options }: Session<GuardCommand>) {
   if (listen === undefined) throw new UsageError("--issuer is for clients over HTTP: give --listen");
   if (listen === 0 && audience === undefined) throw new UsageError("the port is not known before: give --audience");
   const { createResourceServer } = await import("../http/resource-server.ts");
+  const { clientScope } = await import("../guard/client-scope.ts");
   const { tenant_id, principal } = callerOf(options);
   return createResourceServer({
     issuer,
     scope,
     jwks: new URL(jwks),
     resource: new URL(audience ?? `http://127.0.0.1:${listen}/mcp`),
-    callerOf: (subject) => ({ tenant_id, principal: { ...principal, id: subject }, scopes: agentScopes }),
+    callerOf: (subject) => ({ tenant_id, principal: { ...principal, id: subject }, scopes: [clientScope] }),
   });
 }
 
@@ -213,11 +214,13 @@ async function serveFaces(
   const logger = complainTo(terminal);
   const token = options.token ?? (listen === undefined || resource !== null ? undefined : makeToken());
   const handler = listen === undefined ? null : createGuardHandler(guard, kernel, { answersGates, logger });
+  const { clientScope, forClients } = await import("../guard/client-scope.ts");
+  const mount = handler === null ? null : forClients(handler.handle);
   const app = createHttpApp(kernel, {
-    ...(handler !== null && { mounts: { "/mcp": resource?.requireScope(handler.handle) ?? handler.handle } }),
+    ...(mount !== null && { mounts: { "/mcp": resource?.requireScope(mount) ?? mount } }),
     ...(resource !== null && { jwt: resource.jwt, callbacks: resource.callbacks }),
     tokens: [
-      ...(listen === undefined || token === undefined ? [] : [{ token, ...caller, scopes: agentScopes }]),
+      ...(listen === undefined || token === undefined ? [] : [{ token, ...caller, scopes: [clientScope] }]),
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
     ],
     sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },

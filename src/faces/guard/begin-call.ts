@@ -61,7 +61,7 @@ const threadOf = ({ tenant_id, principal }: Caller, { effect: _1, definition: _2
 const looked = 20;
 
 async function findSame({ kernel, guard }: GuardContext, caller: Caller, thread_id: string): Promise<Begun | null> {
-  const listed = await kernel.workflows({ thread_id, limit: looked }, caller);
+  const listed = await kernel.workflows({ thread_id, principal: caller.principal.id, limit: looked }, caller);
   const free = listed.filter(({ workflow_id }) => !guard.calls.isAwaited(workflow_id));
   const open = free.findLast(({ state }) => !isTerminal(state));
   if (open !== undefined) return { workflow_id: open.workflow_id, isClaimed: false, isFound: true };

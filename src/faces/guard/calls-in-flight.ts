@@ -6,13 +6,14 @@
  */
 import type { JsonObject } from "../../contract/json.ts";
 import type { ToolRequest } from "./call-package.ts";
+import type { SeenTool } from "./seen-tool.ts";
 
 /** A client's connection to the server that it called. */
 export interface Attached {
   /** Whether the connection is still there. */
   readonly isOpen: () => boolean;
-  /** Returns the digest of the tool's definition as the server lists it now; undefined if it lists none. */
-  readonly digestOf: (server: string, tool: string) => Promise<string | undefined>;
+  /** Returns the tool as the server lists it now; undefined if it lists none. */
+  readonly see: (server: string, tool: string) => Promise<SeenTool | undefined>;
   /** Sends the call and resolves with its result, or with its error in the form of one. */
   readonly send: (asked: ToolRequest, signal: AbortSignal) => Promise<JsonObject>;
 }

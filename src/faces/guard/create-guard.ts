@@ -12,7 +12,6 @@ import type { JsonObject } from "../../contract/json.ts";
 import { messageOf, raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { CapabilityDefinition, Kernel } from "../../index.ts";
-import { judgeAnnotations } from "../../packages/operators/mcp/judge-annotations.ts";
 import { readCallFailure } from "../../packages/operators/mcp/mcp-error.ts";
 import { linkToRun } from "../../protocol/console-link.ts";
 import { refuseHeaders } from "../mcp/check-param-headers.ts";
@@ -24,10 +23,11 @@ import type { GuardContext, Guarding } from "./guard-context.ts";
 import { type FindTool, serveGuarded } from "./guard-server.ts";
 import { JoinedUpstreams } from "./joined-upstreams.ts";
 import { ListedTools } from "./listed-tools.ts";
+import { requireSeen } from "./seen-tool.ts";
 import { GuardSession } from "./session.ts";
 import { splitName } from "./split-name.ts";
 import { type Refused, ToolTrust } from "./trust-tools.ts";
-import { boundResult, requireDefinition, Upstream, type UpstreamPlace } from "./upstream.ts";
+import { boundResult, Upstream, type UpstreamPlace } from "./upstream.ts";
 
 export interface GuardOptions {
   /** The servers, by their names. */
@@ -99,7 +99,7 @@ const sendOver =
       return raise(kernelError("T0_GUARD_SERVER_UNKNOWN", `the guard has no server ${input.server}`, guardRef));
     const attached = await calls.find(context.workflow_id);
     if (attached === null) return upstream.call(input, signal, repeatable);
-    requireDefinition(input, await attached.digestOf(input.server, input.tool));
+    requireSeen(input, await attached.see(input.server, input.tool), repeatable);
     try {
       return boundResult(await attached.send(input, signal), upstream);
     } catch (thrown) {
@@ -125,7 +125,7 @@ function openSession(context: GuardContext, client: Transport, tasks: { areTheir
       return serveGuarded({ context, session: own, find, hasSchema }, transport);
     },
     listTools: async (result) => ({ ...result, tools: await listed.filter(result["tools"]) }),
-    digestOf: async (server, tool) => (await listed.find(nameFor(upstreams, server, tool)))?.digest,
+    see: async (server, tool) => (await listed.find(nameFor(upstreams, server, tool)))?.seen,
     refuseHeaders: async (request, headers) => {
       const found = await listed.find(String(request.params?.["name"])).catch(() => undefined);
       const refused = found && refuseHeaders(request, found.tool.inputSchema as JsonObject, headers);
@@ -173,8 +173,7 @@ async function findTool(context: GuardContext, listed: ListedTools, name: string
   const found = await listed.find(name);
   if (found === undefined)
     return raise(kernelError("T0_MCP_TOOL_UNKNOWN", `no server lists a tool ${name.slice(0, 128)}`, guardRef));
-  const { effect } = judgeAnnotations(found.tool.annotations, { effect: "final_write", trustAnnotations: true });
-  return { server, tool, definition: found.digest, effect: effect === "read" ? "read" : "final_write" };
+  return { server, tool, definition: found.seen.digest, effect: found.seen.effect };
 }
 
 /** The time that a server may take to list its tools. */

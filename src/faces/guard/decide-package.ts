@@ -2,6 +2,8 @@
  * The packages of a guard for processes that decide its gates and have no connection to its servers.
  *
  * 1.  Calls are driven by the guard alone: a deciding process records the decision, and calls nothing.
+ * 2.  A deciding process begins nothing of a guard: no call that its clients did not make, and no acceptance of a tool
+ *     that no server listed.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -19,5 +21,9 @@ export const guardDriven: readonly string[] = [callIntent];
 export function decidePackages(): readonly CapabilityDefinition[] {
   const send = async () =>
     raise(kernelError("T0_GUARD_UPSTREAM_GONE", "this process has no connection to a server", decideRef));
-  return [...callPackages({ send, timeoutSec: 300 }), acceptPackage];
+  return [...callPackages({ send, timeoutSec: 300 }), acceptPackage].map(withoutBeginning);
 }
+
+/** Returns the package with an input that no request has. Workflows that a guard began have read theirs already. */
+const withoutBeginning = (one: CapabilityDefinition): CapabilityDefinition =>
+  Object.freeze({ ...one, input: one.input.refine(() => false, "only the guard itself begins this") });

@@ -10,7 +10,7 @@ import type { Tool } from "@modelcontextprotocol/server";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { mcpError } from "../../packages/operators/mcp/mcp-error.ts";
 import { defaultMcpClientLimits } from "../../packages/operators/mcp/mcp-limits.ts";
-import { defineSeen } from "./accept-package.ts";
+import { readSeen, type SeenTool } from "./seen-tool.ts";
 import type { Refused } from "./trust-tools.ts";
 
 /** Asks the server for one page of its tools. */
@@ -20,8 +20,7 @@ export type JudgeTools = (tools: readonly Tool[]) => Promise<ReadonlyMap<string,
 
 export interface ListedTool {
   readonly tool: Tool;
-  /** The digest of its definition. */
-  readonly digest: string;
+  readonly seen: SeenTool;
 }
 
 export class ListedTools {
@@ -50,12 +49,12 @@ export class ListedTools {
   /** Returns those of a page that may be used. */
   async filter(page: unknown): Promise<readonly Tool[]> {
     const known = await this.#read();
-    const seen = readTools(page);
-    const isNew = ({ tool, digest }: ListedTool): boolean => known.get(tool.name)?.digest !== digest;
-    if (this.#refused.size > 0 || seen.some(isNew)) await this.#again();
+    const shown = readTools(page);
+    const isNew = ({ tool, seen: { digest } }: ListedTool): boolean => known.get(tool.name)?.seen.digest !== digest;
+    if (this.#refused.size > 0 || shown.some(isNew)) await this.#again();
     const now = await this.#read();
-    return seen
-      .filter(({ tool: { name }, digest }) => !this.#refused.has(name) && now.get(name)?.digest === digest)
+    return shown
+      .filter(({ tool: { name }, seen }) => !this.#refused.has(name) && now.get(name)?.seen.digest === seen.digest)
       .map(({ tool }) => tool);
   }
 
@@ -107,7 +106,7 @@ function readTools(page: unknown): readonly ListedTool[] {
   return (Array.isArray(page) ? page : []).flatMap((tool: unknown) => {
     if (!isPlainObject(tool) || typeof tool["name"] !== "string") return [];
     try {
-      return [{ tool: tool as unknown as Tool, digest: defineSeen(tool as unknown as Tool).digest }];
+      return [{ tool: tool as unknown as Tool, seen: readSeen(tool as unknown as Tool) }];
     } catch {
       return [];
     }

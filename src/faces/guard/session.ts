@@ -39,8 +39,8 @@ export interface SessionOptions {
   readonly serve: (transport: Transport, session: GuardSession) => () => Promise<void>;
   /** Changes what the server answers to tools/list. */
   readonly listTools: (result: JsonObject) => Promise<JsonObject>;
-  /** Returns the digest of a tool's definition as it is now, by the tool's name at its server. */
-  readonly digestOf: Attached["digestOf"];
+  /** Returns a tool as its server lists it now, by its name there. */
+  readonly see: Attached["see"];
   /** Returns the refusal of a call whose headers do not repeat its arguments; null if they do. */
   readonly refuseHeaders: (request: JSONRPCRequest, headers: Headers) => Promise<JSONRPCMessage | null>;
   /** Called when the server says that its tools have changed. */
@@ -123,7 +123,7 @@ export class GuardSession {
   attach(request: JSONRPCRequest): Attached {
     return {
       isOpen: () => !this.#closed,
-      digestOf: this.#options.digestOf,
+      see: this.#options.see,
       send: (asked, signal) => this.#send(request, asked, signal),
     };
   }

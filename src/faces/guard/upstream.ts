@@ -17,8 +17,8 @@ import type { JsonObject } from "../../contract/json.ts";
 import { McpConnection } from "../../packages/operators/mcp/connection.ts";
 import { mcpError, readCallFailure } from "../../packages/operators/mcp/mcp-error.ts";
 import { defaultMcpClientLimits } from "../../packages/operators/mcp/mcp-limits.ts";
-import { defineSeen } from "./accept-package.ts";
 import type { ToolRequest } from "./call-package.ts";
+import { readSeen, requireSeen } from "./seen-tool.ts";
 
 /** The place of a server: a program that speaks over its stdin and stdout, or an address. */
 export type UpstreamPlace =
@@ -78,7 +78,7 @@ export class Upstream {
         retry: false,
       });
     const listed = (await this.#own.tools()).find(({ name }) => name === asked.tool);
-    requireDefinition(asked, listed === undefined ? undefined : defineSeen(listed).digest);
+    requireSeen(asked, listed === undefined ? undefined : readSeen(listed), repeatable);
     let begun = false;
     try {
       const result = await this.#own.use(
@@ -111,13 +111,6 @@ export const errorMeta = "countersign/error";
 export function errorResult({ code, message, data }: Pick<ProtocolError, "code" | "message" | "data">): JsonObject {
   const error = { code, message, ...(data !== undefined && { data }) };
   return { content: [{ type: "text", text: message }], isError: true, _meta: { [errorMeta]: error } };
-}
-
-/** Requires the definition that the call was judged with. @throws KernelErrorException T0_GUARD_TOOL_CHANGED. */
-export function requireDefinition({ tool, definition }: ToolRequest, now: string | undefined): void {
-  if (now === definition) return;
-  const what = now === undefined ? "is not listed any more" : "has another definition since";
-  throw mcpError("T0_GUARD_TOOL_CHANGED", `${tool} ${what}`, { retry: false });
 }
 
 /** Returns a result within the limit. @throws KernelErrorException T4_OUTPUT_INVALID. */

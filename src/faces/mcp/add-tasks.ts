@@ -6,6 +6,8 @@
  * 1.  A task is a workflow; every answer is read from the ledger. Restarts and other processes change nothing.
  * 2.  tasks/update is a decision by the caller, bound to what the question showed. A caller who may not answer gates is
  *     not asked.
+ * 3.  A task is bound to the principal who requested it. For anybody else, also of the same tenant, it does not exist,
+ *     to the byte of the answer; gates of others are decided through the kernel's own operations.
  */
 
 import {
@@ -21,8 +23,8 @@ import { WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { lastOfPage } from "../../contract/list-filter.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { isTerminal } from "../../contract/workflow.ts";
-import type { WorkflowState } from "../../index.ts";
+import { isTerminal, workflowNotFound } from "../../contract/workflow.ts";
+import type { Caller, WorkflowState } from "../../index.ts";
 import { waitForRest } from "../../protocol/wait-for-rest.ts";
 import { findTool, readToolArguments } from "./add-tools.ts";
 import { applyAnswers } from "./ask-person.ts";
@@ -116,18 +118,30 @@ export function addTasks(server: Server, context: McpContext, declared: Declared
     orProtocolError(logger, async () => {
       const limit = limits.maxPage;
       const after = cursor === undefined ? {} : { after: cursor };
-      const found = await context.kernel.workflows({ ...after, limit }, await requireGranted(context, "outcome:read"));
+      const filter = { ...after, limit, principal: context.caller.principal.id };
+      const found = await context.kernel.workflows(filter, await requireGranted(context, "outcome:read"));
       const last = lastOfPage(found, limit)?.workflow_id;
-      const tasks = found.map((one) => toListedTask(one, limits.pollIntervalMs));
+      const own = found.filter(({ principal }) => isOwn(context, principal));
+      const tasks = own.map((one) => toListedTask(one, limits.pollIntervalMs));
       return { tasks, ...(last !== undefined && { nextCursor: last }) };
     }),
   );
   server.setRequestHandler("tasks/result", { params: OfTask }, ({ taskId }, ctx) =>
-    orProtocolError(logger, () => awaitResult(server, context, { taskId, ctx })),
+    orProtocolError(logger, async () => {
+      await readTask(context, taskId);
+      return awaitResult(server, context, { taskId, ctx });
+    }),
   );
 }
 
-/** Reads a task. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, also for invalid ids. */
+/** Reads a task of the caller. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, also for invalid ids. */
 async function readTask(context: McpContext, taskId: string): Promise<WorkflowState> {
-  return context.kernel.workflow(taskId, await requireGranted(context, "outcome:read"));
+  const state = await context.kernel.workflow(taskId, await requireGranted(context, "outcome:read"));
+  return isOwn(context, state.intent.actor) ? state : raise(workflowNotFound(taskId, taskRef));
 }
+
+/** Returns whether the caller is this principal, in whatever role. */
+const isOwn = (
+  { caller: { principal } }: McpContext,
+  { type, id }: Pick<Caller["principal"], "type" | "id">,
+): boolean => principal.type === type && principal.id === id;
