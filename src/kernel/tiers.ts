@@ -172,7 +172,7 @@ export function defineTiers({
       memory: (query) => store.memory(query),
       documents: (tenant, wanted) => store.documents(tenant, wanted),
       matchMemory,
-      threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
+      threadWorkflows: (tenant_id, thread_id, limit) => store.listHeads({ tenant_id, thread_id, limit }),
     }),
     createPlanningTier({
       registry,

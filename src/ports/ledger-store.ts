@@ -157,7 +157,6 @@ export type AppendReceipt =
 export interface HeadFilter {
   readonly tenant_id?: Id;
   readonly states?: readonly WorkflowStateName[];
-  readonly thread_id?: Id;
   readonly intent_type?: string;
   readonly intent_id?: string;
   /** Return heads after this workflow id (ids sort by creation). */

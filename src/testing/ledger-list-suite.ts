@@ -21,8 +21,8 @@ export function addListTests(parts: SuiteParts): void {
 /** Creates workflows in the order 1, 3, 2 (2 and 4 at once), all but the fifth of "acme". */
 async function putFive(store: LedgerStore): Promise<void> {
   await putWorkflow(store, testStream(1, { thread_id: "t" }), { created_at: 10, state: "failed", principal_id: 1 });
-  await putWorkflow(store, testStream(3), { created_at: 20, state: "running", principal_id: "1" });
-  await putWorkflow(store, testStream(2), { created_at: 30, state: "failed", intent_type: "other" });
+  await putWorkflow(store, testStream(3, { thread_id: "t" }), { created_at: 20, state: "running", principal_id: "1" });
+  await putWorkflow(store, testStream(2, { thread_id: 1 }), { created_at: 30, state: "failed", intent_type: "other" });
   await putWorkflow(store, testStream(4), { created_at: 30, state: "completed" });
   await putWorkflow(store, testStream(5, { tenant_id: "umbrella" }), { created_at: 5, state: "failed" });
 }
@@ -42,7 +42,9 @@ function addHeadListTests({ test, expect }: SuiteParts): void {
     await list({ tenant_id, states: ["failed"] }, [2, 1]);
     await list({ tenant_id, states: ["running", "failed", "failed"] }, [2, 3, 1]);
     await list({ tenant_id, states: [] }, []);
-    await list({ tenant_id, thread_id: "t" }, [1]);
+    await list({ tenant_id, thread_id: "t" }, [3, 1]);
+    await list({ tenant_id, thread_id: 1 }, [2]);
+    await list({ tenant_id, thread_id: "1" }, []);
     await list({ tenant_id, intent_type: "other", states: ["failed"] }, [2]);
     await list({ tenant_id, principal_id: 1 }, [1]);
     await list({ tenant_id, principal_id: "1" }, [3]);

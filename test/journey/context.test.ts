@@ -83,6 +83,8 @@ describe("what a bundle holds", () => {
     expect(bundle.entities).toEqual([{ ref: "parent", id: 77, summary_outcome_id: "out_known" }]);
     expect(bundle.documents).toMatchObject([{ document_id: "d1", hash: "sha256-abc", missing_fields: ["author"] }]);
     expect(bundle.thread_summary).toBe("{}");
+    const newest = await t.kernel.workflows({ thread_id: "t", limit: 2 });
+    expect(bundle.recent_events.map(({ workflow_id }) => workflow_id)).toEqual(newest.map((w) => w.workflow_id));
     expect(bundle.recent_events.map((e) => e.event_type)).toEqual(["WORKFLOW_COMPLETED", "WORKFLOW_COMPLETED"]);
   });
 
@@ -93,7 +95,7 @@ describe("what a bundle holds", () => {
     const { bundle } = await build(t);
     const reads = new Set(asked.map(({ call }) => call));
     expect(reads.size).toBeGreaterThan(0);
-    expect([...reads].filter((call) => !["version", "memory", "documents", "heads"].includes(call))).toEqual([]);
+    expect([...reads].filter((call) => !["version", "memory", "documents", "listHeads"].includes(call))).toEqual([]);
     expect(bundle).toMatchObject({ thread_id: "t", scope, profile: { tenant_id: 1 } });
     expect(bundle.semantic.map((m) => m.key)).toContain("weather");
     const other = { intent_id: generateId("intent"), scope: null, context_refs: {}, text: "nothing known" };

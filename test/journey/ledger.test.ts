@@ -152,7 +152,7 @@ describe("what holds records together", () => {
     const states = await Promise.all(listed.toReversed().map(({ workflow_id }) => t.kernel.workflow(workflow_id)));
     expect(states.map((s) => s.intent.scope)).toEqual(scopes);
     for (const state of states) expect(state).toMatchObject({ tenant_id: 1, intent: { actor: { id: 1 } } });
-    for (const head of await ledger.heads({ thread_id: "t" }))
+    for (const head of await ledger.listHeads({ tenant_id: 1, thread_id: "t", limit: 9 }))
       expect(head).toMatchObject({ tenant_id: 1, principal_id: 1, thread_id: "t" });
   });
 });

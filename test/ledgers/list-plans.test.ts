@@ -34,6 +34,8 @@ describe("[LED-09] a list is read off an index in its own order", () => {
     ["a state, the next page", headPageQuery({ ...page, states: ["failed"], after: place }), `${newest}_by_state`],
     ["an intent type", headPageQuery({ ...page, intent_type: "a", after: place }), `${newest}_by_type`],
     ["a principal", headPageQuery({ ...page, principal_id: 1, since: 3 }), `${newest}_by_principal`],
+    ["a thread", headPageQuery({ ...page, thread_id: "t" }), `${newest}_by_thread`],
+    ["a thread, the page before", headPageQuery({ ...page, thread_id: "t", before: place }), `${newest}_by_thread`],
   ])("workflows: %s", (_name, query, index) => {
     const plan = planOf(query);
     expect(plan).toMatch(new RegExp(`SEARCH w USING INDEX ${index} `));

@@ -102,8 +102,12 @@ describe("the schema", () => {
     expect(planOf("takeAbandoned")).toContain("SEARCH workflows USING INDEX workflows_abandoned (<expr><?)");
     expect(planOf("anyToTake")).not.toContain("SCAN workflows;");
     for (const name of ["held", "freeHeld", "freeOrphaned"] as const) expect(planOf(name)).toContain("workflows_held");
-    // Halts, grants and stand-ins are few, and so is the work that they hold.
-    const ofHalts: ReadonlySet<string> = new Set([
+    // Entries of memory are found by their keys, however many others the tenant or the thread has.
+    const byKey = ["memoryOfTenantByKey", "memoryOfThreadByKey"] as const;
+    for (const name of byKey) expect(planOf(name)).toMatch(/^SEARCH (m|memory) USING PRIMARY KEY \(.*key=\?/);
+    // Halts, grants and stand-ins are few, and so are the work that they hold and the entries of some keys.
+    const ofFew: ReadonlySet<string> = new Set([
+      ...byKey,
       "takeFreed",
       "halts",
       "grantingTenants",
@@ -111,7 +115,7 @@ describe("the schema", () => {
       "countHolds",
     ]);
     for (const name of Object.keys(statements) as (keyof typeof statements)[])
-      if (!ofHalts.has(name) && /^\s*(SELECT|UPDATE|DELETE)/.test(statements[name].sourceSQL))
+      if (!ofFew.has(name) && /^\s*(SELECT|UPDATE|DELETE)/.test(statements[name].sourceSQL))
         expect(planOf(name)).not.toContain("TEMP B-TREE");
     db.close();
   });

@@ -5,7 +5,7 @@ import { appendBatch } from "../../src/ledger/sqlite/append.ts";
 import { connect } from "../../src/ledger/sqlite/connect.ts";
 import { Durability } from "../../src/ledger/sqlite/durability.ts";
 import { claimLease } from "../../src/ledger/sqlite/leases.ts";
-import { prepareStatements } from "../../src/ledger/sqlite/statements.ts";
+import { keepPrepared, prepareStatements } from "../../src/ledger/sqlite/statements.ts";
 import { StreamHeads } from "../../src/ledger/sqlite/stream-heads.ts";
 import { type Connection, syncAll } from "../../src/ledger/sqlite/transaction.ts";
 import type { Append } from "../../src/ports/ledger-store.ts";
@@ -27,6 +27,7 @@ async function open(path: string, synchronous: "full" | "normal" = "full") {
   } as typeof statements.commit;
   const connection: Connection = {
     db,
+    prepare: keepPrepared(db),
     statements: { ...statements, commit },
     heads: new StreamHeads(),
     requireSameFile: () => undefined,

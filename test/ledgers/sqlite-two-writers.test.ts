@@ -6,7 +6,7 @@ import { appendBatch } from "../../src/ledger/sqlite/append.ts";
 import { connect } from "../../src/ledger/sqlite/connect.ts";
 import { Durability } from "../../src/ledger/sqlite/durability.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
-import { prepareStatements } from "../../src/ledger/sqlite/statements.ts";
+import { keepPrepared, prepareStatements } from "../../src/ledger/sqlite/statements.ts";
 import { StreamHeads } from "../../src/ledger/sqlite/stream-heads.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
@@ -104,6 +104,7 @@ describe("the cache of stream heads", () => {
     const db = await connect({ path: freshPath(), busyTimeoutMs: 0, synchronous: "normal" });
     const connection = {
       db,
+      prepare: keepPrepared(db),
       statements: prepareStatements(db),
       heads: new StreamHeads(1000),
       requireSameFile: () => undefined,

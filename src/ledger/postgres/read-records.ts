@@ -176,8 +176,14 @@ function cursorOf(after: string): readonly [string, string] {
  * that thread's.
  */
 function memoryStatement(query: MemoryQuery): Statement {
-  const tenant = idText(query.tenant_id);
-  const keys = query.keys?.map((key) => JSON.stringify(key)) ?? null;
-  if (query.thread_id === undefined) return statement("memoryOfTenant", tenant, keys, query.limit);
-  return statement("memoryOfThread", tenant, threadText(query.thread_id), keys, query.limit);
+  const { thread_id, keys, limit } = query;
+  const place = [idText(query.tenant_id), ...(thread_id === undefined ? [] : [threadText(thread_id)])];
+  const whose = thread_id === undefined ? "memoryOfTenant" : "memoryOfThread";
+  if (keys === undefined) return statement(whose, ...place, limit);
+  return statement(
+    `${whose}ByKey`,
+    ...place,
+    keys.map((key) => digestOf(JSON.stringify(key))),
+    limit,
+  );
 }

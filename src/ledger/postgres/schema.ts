@@ -12,7 +12,7 @@ import { columnOf, scalar } from "./query.ts";
 import { tables } from "./tables.ts";
 
 /** The version of the schema. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 19;
+export const schemaVersion = 20;
 
 const openers = 0x4353474e;
 

@@ -8,6 +8,7 @@
  */
 import { nameOfSession } from "./connect.ts";
 import { gateStatements } from "./gate-statements.ts";
+import { memoryReads } from "./memory-reads.ts";
 import { horizon, ownPosition } from "./position.ts";
 import type { Statement, Value } from "./query.ts";
 import { isOurs, queueStatements } from "./queue-statements.ts";
@@ -78,6 +79,7 @@ const streamColumns = "stream text, tenant_id text, last_sequence bigint, hash t
 const keyColumns = "tenant_id text, digest text, key text, workflow_id text, action_id text";
 
 const texts = {
+  ...memoryReads,
   // An append, first round trip. A row lock takes the transaction's id, so that its position is asked for at the end.
   insertKeys: `
     INSERT INTO keys (tenant_id, digest, key, workflow_id, action_id, position)
@@ -278,14 +280,6 @@ const texts = {
     SELECT counter, sum(tokens) AS tokens, sum(money)::float8 AS money, sum(invocations) AS invocations,
       sum(wall_ms) AS wall_ms FROM charges
     WHERE tenant_id = $1 AND ($2::text[] IS NULL OR counter = ANY($2)) GROUP BY counter ORDER BY counter`,
-  memoryOfThread: `
-    SELECT position, record FROM memory WHERE tenant_id = $1 AND thread_id = $2
-    AND ($3::text[] IS NULL OR key = ANY($3)) ORDER BY position DESC, ordinal DESC LIMIT $4`,
-  memoryOfTenant: `
-    SELECT position, record FROM memory AS m WHERE tenant_id = $1 AND ($2::text[] IS NULL OR key = ANY($2))
-    AND NOT EXISTS (SELECT 1 FROM memory AS n WHERE n.tenant_id = $1 AND n.digest = m.digest
-      AND (n.position, n.ordinal) > (m.position, m.ordinal))
-    ORDER BY position DESC, ordinal DESC LIMIT $3`,
   documents: `
     SELECT document_id, record FROM documents WHERE tenant_id = $1 AND document_id = ANY($2)`,
   version: `

@@ -62,11 +62,12 @@ export const tables = `
     search ${id} NOT NULL
   ) WITH (fillfactor = 60);
   CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
-  CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
   CREATE INDEX workflows_by_intent ON workflows (intent_id);
   CREATE INDEX workflows_newest ON workflows (tenant_id, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
+  CREATE INDEX workflows_newest_by_thread ON workflows (tenant_id, thread_id, created_at, workflow_id)
+    WHERE thread_id IS NOT NULL;
   CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_schedule ON workflows (tenant_id, schedule, created_at, workflow_id)
     WHERE schedule IS NOT NULL;

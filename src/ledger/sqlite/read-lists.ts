@@ -32,7 +32,7 @@ import {
 } from "../tables/list-queries.ts";
 import type { Connection } from "./transaction.ts";
 
-const all = ({ db }: Connection, { text, values }: Query): readonly Columns[] => db.prepare(text).all(...values);
+const all = ({ prepare }: Connection, { text, values }: Query): readonly Columns[] => prepare(text).all(...values);
 
 export const readHeads = (connection: Connection, filter: HeadFilter): readonly WorkflowHead[] =>
   all(connection, headQuery(filter)).map(toHead);

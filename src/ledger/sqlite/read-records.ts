@@ -37,12 +37,15 @@ function cursorOf(after: string): readonly [string, string] {
  * Returns memory. Without a thread: all of the tenant's; with null: records of no thread; with an id: that thread's.
  */
 export function readMemory({ statements }: Connection, query: MemoryQuery): readonly StoredMemory[] {
-  const tenant = idText(query.tenant_id);
-  const keys = query.keys === undefined ? null : JSON.stringify(query.keys.map((key) => JSON.stringify(key)));
+  const { thread_id, keys, limit } = query;
+  const place = [idText(query.tenant_id), ...(thread_id === undefined ? [] : [threadText(thread_id)])];
+  const isOfTenant = thread_id === undefined;
+  const all = isOfTenant ? statements.memoryOfTenant : statements.memoryOfThread;
+  const byKey = isOfTenant ? statements.memoryOfTenantByKey : statements.memoryOfThreadByKey;
   const rows =
-    query.thread_id === undefined
-      ? statements.memoryOfTenant.all(tenant, keys, query.limit)
-      : statements.memoryOfThread.all(tenant, threadText(query.thread_id), keys, query.limit);
+    keys === undefined
+      ? all.all(...place, limit)
+      : byKey.all(...place, JSON.stringify(keys.map((key) => JSON.stringify(key))), limit);
   return rows.map((row) => ({ ...parseRecord<StoredMemory>(row), position: row["position"] as number }));
 }
 

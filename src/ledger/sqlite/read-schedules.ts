@@ -9,12 +9,11 @@ type Schedules = "schedules" | "dueSchedules" | "nextScheduleDue" | "scheduleEnt
 export function createScheduleReads(run: Run): Pick<LedgerStore, Schedules> {
   return {
     schedules: (query) =>
-      run("schedules", ({ db, statements }) => {
+      run("schedules", ({ prepare, statements }) => {
         if ("names" in query)
           return statements.schedulesNamed.all(idText(query.tenant_id), JSON.stringify(query.names)).map(toSchedule);
         const { text, values } = schedulePageQuery(query);
-        return db
-          .prepare(text)
+        return prepare(text)
           .all(...values)
           .map(toSchedule);
       }),

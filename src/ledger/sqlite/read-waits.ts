@@ -13,10 +13,9 @@ type Reads = "waits" | "findEvent" | "events" | "overdueWaits";
 export function createWaitReads(run: Run): Pick<LedgerStore, Reads> {
   return {
     waits: (query) =>
-      run("waits", ({ db }) => {
+      run("waits", ({ prepare }) => {
         const { text, values } = waitQuery(query);
-        return db
-          .prepare(text)
+        return prepare(text)
           .all(...values)
           .map(toWait);
       }),

@@ -16,7 +16,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 19;
+export const schemaVersion = 20;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -68,13 +68,14 @@ const tables = `
     search TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
-  CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
   CREATE INDEX workflows_by_intent ON workflows (intent_id);
   -- Each list of a tenant is read off an index in its own order, whatever it selects by.
   CREATE INDEX workflows_newest ON workflows (tenant_id, created_at, workflow_id, search);
   CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
+  CREATE INDEX workflows_newest_by_thread ON workflows (tenant_id, thread_id, created_at, workflow_id)
+    WHERE thread_id IS NOT NULL;
   CREATE INDEX workflows_newest_by_schedule ON workflows (tenant_id, schedule, created_at, workflow_id)
     WHERE schedule IS NOT NULL;
   CREATE INDEX workflows_held ON workflows (owner) WHERE owner IS NOT NULL;

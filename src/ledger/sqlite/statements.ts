@@ -41,6 +41,10 @@ const isFirst = `NOT EXISTS (
   SELECT 1 FROM deliveries AS e WHERE e.notifier = d.notifier AND e.workflow_id = d.workflow_id
   AND e.gate_id = d.gate_id AND e.state = 'pending' AND (e.at, e.ordinal) < (d.at, d.ordinal))`;
 
+/** No other thread has a newer entry of the key; here, too, plus signs keep SQLite from an index on position. */
+const isNewestOfKey = `NOT EXISTS (SELECT 1 FROM memory AS n WHERE n.tenant_id = ?1 AND n.key = m.key
+      AND (+n.position, +n.ordinal) > (m.position, m.ordinal))`;
+
 const texts = {
   begin: "BEGIN IMMEDIATE",
   commit: "COMMIT",
@@ -215,17 +219,21 @@ const texts = {
   upsertMemory: `
     INSERT INTO memory (tenant_id, thread_id, key, position, ordinal, record) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET position = excluded.position, ordinal = excluded.ordinal, record = excluded.record`,
-  // ?3 is a JSON list of key texts, or NULL for every key.
   memoryOfThread: `
     SELECT position, record FROM memory WHERE tenant_id = ?1 AND thread_id = ?2
-    AND (?3 IS NULL OR key IN (SELECT value FROM json_each(?3))) ORDER BY position DESC, ordinal DESC LIMIT ?4`,
-  // The plus signs keep SQLite from the index on position, which would look at all newer entries of the tenant.
-  memoryOfTenant: `
-    SELECT position, record FROM memory AS m WHERE tenant_id = ?1
-    AND (?2 IS NULL OR key IN (SELECT value FROM json_each(?2)))
-    AND NOT EXISTS (SELECT 1 FROM memory AS n WHERE n.tenant_id = ?1 AND n.key = m.key
-      AND (+n.position, +n.ordinal) > (m.position, m.ordinal))
     ORDER BY position DESC, ordinal DESC LIMIT ?3`,
+  memoryOfTenant: `
+    SELECT position, record FROM memory AS m WHERE tenant_id = ?1 AND ${isNewestOfKey}
+    ORDER BY position DESC, ordinal DESC LIMIT ?2`,
+  // Keys are a JSON list of key texts. The plus signs keep SQLite from the indexes on position, which would look at
+  // every entry of the tenant or the thread.
+  memoryOfThreadByKey: `
+    SELECT position, record FROM memory WHERE tenant_id = ?1 AND thread_id = ?2
+    AND key IN (SELECT value FROM json_each(?3)) ORDER BY +position DESC, +ordinal DESC LIMIT ?4`,
+  memoryOfTenantByKey: `
+    SELECT position, record FROM memory AS m WHERE tenant_id = ?1
+    AND key IN (SELECT value FROM json_each(?2)) AND ${isNewestOfKey}
+    ORDER BY +position DESC, +ordinal DESC LIMIT ?3`,
 
   upsertDocument: `
     INSERT INTO documents (tenant_id, document_id, record) VALUES (?, ?, ?)
@@ -366,4 +374,19 @@ export function prepareStatements(db: DatabaseSync): Statements {
     });
   }
   return statements as Statements;
+}
+
+export type Prepare = (text: string) => StatementSync;
+
+/** Returns a function that prepares a text of a list, and keeps the statements of the texts that it saw last. */
+export function keepPrepared(db: DatabaseSync, most = 64): Prepare {
+  const kept = new Map<string, StatementSync>();
+  return (text) => {
+    const statement = kept.get(text) ?? db.prepare(text);
+    kept.delete(text);
+    kept.set(text, statement);
+    const [oldest] = kept.keys();
+    if (kept.size > most && oldest !== undefined) kept.delete(oldest);
+    return statement;
+  };
 }

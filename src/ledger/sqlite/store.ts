@@ -38,7 +38,7 @@ import { readTurn } from "./read-turns.ts";
 import { createWaitReads } from "./read-waits.ts";
 import { watchFile } from "./same-file.ts";
 import { createSessionTable } from "./session-table.ts";
-import { prepareStatements } from "./statements.ts";
+import { keepPrepared, prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import { type Connection, readDataVersion, syncAll, tryAgain } from "./transaction.ts";
 
@@ -110,6 +110,7 @@ function prepareConnection(path: string, db: DatabaseSync): Connection {
     return {
       db,
       statements,
+      prepare: keepPrepared(db),
       heads: new StreamHeads(),
       requireSameFile,
       durability,

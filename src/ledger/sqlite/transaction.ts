@@ -9,12 +9,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Durability } from "./durability.ts";
 import type { RequireSameFile } from "./same-file.ts";
-import type { Statements } from "./statements.ts";
+import type { Prepare, Statements } from "./statements.ts";
 import type { StreamHeads } from "./stream-heads.ts";
 
 export interface Connection {
   readonly db: DatabaseSync;
   readonly statements: Statements;
+  /** Prepares a text that depends on a filter. */
+  readonly prepare: Prepare;
   readonly heads: StreamHeads;
   readonly requireSameFile: RequireSameFile;
   readonly durability: Durability;

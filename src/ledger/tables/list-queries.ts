@@ -47,7 +47,6 @@ export function headQuery(filter: HeadFilter): Query {
 
 function* filterOfHeads(filter: HeadFilter): Generator<Term> {
   if (filter.tenant_id !== undefined) yield ["tenant_id = ?", idText(filter.tenant_id)];
-  if (filter.thread_id !== undefined) yield ["thread_id = ?", idText(filter.thread_id)];
   if (filter.intent_id !== undefined) yield ["intent_id = ?", filter.intent_id];
   if (filter.intent_type !== undefined) yield ["intent_type = ?", filter.intent_type];
   if (filter.after !== undefined) yield ["workflow_id > ?", filter.after];
