@@ -194,6 +194,7 @@ export class KernelParts {
       leavesAny: elsewhere.size > 0,
       isElsewhere: (intentType) => elsewhere.has(intentType),
       halts: this.halts,
+      isAwaited: (id, rests) => this.feed.isFollowed(id) || (rests && this.restWaiters.isAwaited(id)),
       settings: createSettings(resolved, registry, this.halts),
       services: createServices({ resolved, store, reading, timers }),
       readRecord: (workflowId) => reading.readWorkflowState(workflowId),

@@ -82,6 +82,29 @@ describe('durability "effects", the default', () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
+  it("syncs the last row with its commit if somebody waits for the workflow", async () => {
+    const said: string[] = [];
+    const { ledger } = watched(freshPath(), said);
+    await using t = await open(ledger, { capabilities: [job(chainOf(2, "Test.Think"), [think(createWorld())])] });
+    const id = await t.submit("Test.Job");
+    const settled = t.kernel.settled(id);
+    await t.clock.settle();
+    expect(await settled).toMatchObject({ state: "completed" });
+    expect(said.filter((what) => what === "commit")).toEqual([]);
+  });
+
+  it("syncs each row with its commit if somebody follows the workflow", async () => {
+    const said: string[] = [];
+    const { ledger } = watched(freshPath(), said);
+    const long = work(createWorld(), "Test.Long", { effect: "none", run: () => Promise.resolve({ ok: true }) });
+    await using t = await open(ledger, { capabilities: [job(chainOf(2, "Test.Long"), [long])] });
+    const id = await t.submit("Test.Job");
+    const progress = Array.fromAsync(t.kernel.progress(id));
+    await t.clock.settle();
+    expect((await progress).at(-1)).toMatchObject({ stage: "completed" });
+    expect(said.filter((what) => what === "commit")).toEqual([]);
+  });
+
   it("makes no call after a gate before the decision is durable, even if the call has no effect", async () => {
     const said: string[] = [];
     const { ledger } = watched(freshPath(), said);

@@ -122,7 +122,15 @@ function looseLog() {
   const writer = { post: (posting: Posting) => void posted.push(posting) };
   const halts = { of: () => ({ at: 0, halts: [] }), refresh: async () => undefined };
   const registration = { owner: "me", isValid: true };
-  const services = { runtime, writer, halts, registration, mayBeLazy: false, onCommitted: () => 0 };
+  const services = {
+    runtime,
+    writer,
+    halts,
+    registration,
+    mayBeLazy: false,
+    isAwaited: () => false,
+    onCommitted: () => 0,
+  };
   const ids = { tenant_id: 1, workflow_id: "wf", thread_id: null, intent_id: "i", plan_id: "p", correlation_id: "c" };
   const append = (): void => {
     for (const { seal, resolve } of posted.splice(0)) {

@@ -7,6 +7,8 @@ export interface Feed {
   /** Notifies the listeners of this workflow, and of all workflows, of a commit. */
   readonly announce: (workflowId: string) => void;
   readonly listen: (workflowId: string | null, listener: (workflowId: string) => void) => () => void;
+  /** Returns whether somebody listens for commits of this very workflow. */
+  readonly isFollowed: (workflowId: string) => boolean;
   readonly listeners: () => number;
   readonly close: () => void;
 }
@@ -36,6 +38,7 @@ export function createFeed(onError: (error: unknown) => void): Feed {
         if (listeners.size === 0 && byWorkflow.get(workflowId) === listeners) byWorkflow.delete(workflowId);
       };
     },
+    isFollowed: (workflowId) => byWorkflow.has(workflowId),
     listeners: () => [...byWorkflow.values()].reduce((sum, set) => sum + set.size, 0),
     close: () => byWorkflow.clear(),
   };

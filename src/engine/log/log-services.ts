@@ -49,7 +49,7 @@ export interface LogListener {
   readonly committed: () => void;
   /** All that is committed is durable. */
   readonly synced: () => void;
-  /** Returns whether nothing outside waits for the row that is sealed now. */
+  /** Returns whether nothing outside, and nobody, waits for the row that is sealed now. */
   readonly mayBeLazy: () => boolean;
   /** The log has been reset to the ledger's state; events that were appended to it after this sequence are dropped. */
   readonly overtaken: (confirmed: number) => void;

@@ -17,6 +17,7 @@ export interface RestWaiters {
   /** Resolves to true if there is reason to look again, to false if no waiter will be resumed any more. */
   readonly next: (workflowId: string, wait?: Wait) => Promise<boolean>;
   readonly tell: (workflowId: string) => void;
+  readonly isAwaited: (workflowId: string) => boolean;
   /** Returns how many workflows somebody waits for. */
   readonly count: () => number;
   readonly close: () => void;
@@ -54,6 +55,7 @@ export function createRestWaiters(timers: Timers): RestWaiters {
       forget();
       return !closed;
     },
+    isAwaited: (workflowId) => waiting.has(workflowId),
     count: () => waiting.size,
     close: () => {
       closed = true;

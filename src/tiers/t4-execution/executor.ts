@@ -14,7 +14,7 @@ import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { typesWhere } from "../../contract/events.ts";
-import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { isAtRest, type WorkflowRecord } from "../../contract/workflow.ts";
 import { currentContext, outside } from "../../engine/actors/async-context.ts";
 import type { LifecycleHost } from "../../engine/actors/lifecycle-host.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
@@ -28,7 +28,8 @@ import type { Lease, LedgerStore, TakenUp, WorkflowHead } from "../../ports/ledg
 import { notFound } from "./decide/plan/decide.ts";
 import type { Input } from "./decide/run/input.ts";
 import { oodaRef, type Settings } from "./decide/run/run.ts";
-import { Mailbox, type MailboxHost, type Origin } from "./mailbox.ts";
+import { Mailbox, type Origin } from "./mailbox.ts";
+import type { MailboxHost } from "./mailbox-host.ts";
 import { Children } from "./perform/children.ts";
 import type { Services } from "./perform/services.ts";
 
@@ -43,6 +44,8 @@ export interface ExecutorOptions {
   readonly lifecycles: LifecycleHost;
   readonly registration: KernelRegistration;
   readonly halts: LogServices["halts"];
+  /** Returns whether somebody reads what is committed of the workflow at once; `rests`: it rests then. */
+  readonly isAwaited: (workflowId: string, rests: boolean) => boolean;
   /**
    * Whether this process continues a workflow without an owner after a command; if not, its host decides where it is
    * driven.
@@ -85,6 +88,7 @@ export class Executor {
       settings,
       services: { ...services, command, children: this.#children },
       isStopping: () => this.#isStopping,
+      isAwaited: (log) => options.isAwaited(log.identity.workflow_id, log.exists && isAtRest(log.record.state)),
       onOver: (mailbox) => this.#tellOver(mailbox),
       onRest: (mailbox) => this.#rest(mailbox),
     };

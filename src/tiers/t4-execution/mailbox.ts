@@ -29,24 +29,12 @@ import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run/run.ts
 import { DueAlarm } from "./due-alarm.ts";
 import { InputJournal } from "./input-journal.ts";
 import { IntentionQueue } from "./intention-queue.ts";
+import type { MailboxHost } from "./mailbox-host.ts";
 import { putQuestion } from "./perform/ask.ts";
 import type { Calling } from "./perform/call-operator.ts";
 import { Performer } from "./perform/perform-intention.ts";
 import { Replies, type Reply } from "./perform/replies.ts";
 import type { Services } from "./perform/services.ts";
-
-/** The parts that all mailboxes of a process share. */
-export interface MailboxHost {
-  readonly runtime: Runtime;
-  readonly settings: Settings;
-  readonly services: Services;
-  /** Returns whether the process is stopping: it records further inputs, and another process continues. */
-  readonly isStopping: () => boolean;
-  /** Called when the workflow has ended. A call that is still running ends in this mailbox. */
-  readonly onOver: (mailbox: Mailbox) => void;
-  /** Called when the workflow has come to rest, has ended, or has lost its log; the mailbox is forgotten then. */
-  readonly onRest: (mailbox: Mailbox) => void;
-}
 
 /** The Signal that woke the workflow in this process, and the async context in which its host code runs. */
 export interface Origin extends Pick<Calling, "parentId" | "context"> {}
@@ -92,7 +80,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (host.isStopping()) this.#stopHere();
     log.listen({
       sealing: (now, drafts) => this.#journal.seal(now, drafts),
-      mayBeLazy: () => this.#intentions.onlyComputes(),
+      mayBeLazy: () => this.#intentions.onlyComputes() && !host.isAwaited(log),
       committed: () => context(() => this.#committed()),
       synced: () => context(() => this.#performDue()),
       overtaken: (confirmed) => context(() => this.#overtaken(confirmed)),
