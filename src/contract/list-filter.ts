@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { PrincipalId, ThreadId, WorkflowId } from "./ids.ts";
+import { IdempotencyKey } from "./intent.ts";
 import { WorkflowStateName } from "./progress.ts";
 import { RiskLevel } from "./risk-level.ts";
 
@@ -39,6 +40,8 @@ export const WorkflowFilter = z.strictObject({
   states: z.array(WorkflowStateName).readonly().optional(),
   /** The thread of requests that a listed workflow belongs to. */
   thread_id: ThreadId.optional(),
+  /** The key under which the caller asked for the work: at most one workflow has it. */
+  idempotency_key: IdempotencyKey.optional().describe("The key of the caller's own request: one workflow at most."),
   /** The intent type of a listed workflow. */
   intent_type: z.string().optional(),
   /** The name of the schedule that began a listed workflow. */

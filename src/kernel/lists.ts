@@ -19,6 +19,7 @@ import { plainGate } from "../contract/events.ts";
 import type { Gate } from "../contract/gate.ts";
 import { GateId, WorkflowId } from "../contract/ids.ts";
 import { instantText, neverDue } from "../contract/instant.ts";
+import { submissionKey } from "../contract/intent.ts";
 import { withoutUnset } from "../contract/json.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { GateFilter, type GateSort, WorkflowFilter } from "../contract/list-filter.ts";
@@ -80,18 +81,24 @@ async function listWorkflows(
     since,
     until,
     sort,
+    idempotency_key,
     ...rest
   }: z.output<typeof WorkflowFilter>,
   caller: Caller | undefined,
 ): Promise<Listed<WorkflowSummary>> {
   const { store } = parts;
+  const workflow_id = await holderOf(store, idempotency_key, caller);
   const created = { since: millisecondsOf(since), until: millisecondsOf(until) };
-  const selection: HeadSelection = withoutUnset({ ...rest, ...created, principal_id, tenant_id: tenantOf(caller) });
+  const selection: HeadSelection = withoutUnset({
+    ...{ ...rest, ...created, workflow_id: workflow_id ?? undefined, principal_id },
+    tenant_id: tenantOf(caller),
+  });
   const order = withoutUnset({ ...selection, sort });
   const cursors = withoutUnset({
     after: await placeOf(store, after, caller),
     before: await placeOf(store, before, caller),
   });
+  if (workflow_id === null) return Object.assign([], total && { total: 0 });
   const wanted = foldCase(text.trim());
   const scan: Scan<HeadPlace, ListedHead> = {
     page: { ...cursors, limit },
@@ -104,6 +111,18 @@ async function listWorkflows(
     most: parts.runtime.limits.maxListScanned,
   };
   return tell(scan, total, summaryOf);
+}
+
+/** Returns the workflow that a key of the caller began; null if there is none, undefined without a key. */
+async function holderOf(
+  store: LedgerStore,
+  key: string | undefined,
+  caller: Caller | undefined,
+): Promise<string | null | undefined> {
+  if (key === undefined) return undefined;
+  if (caller === undefined) return refuse("filter: idempotency_key is read for a caller, whose key it is");
+  const holder = await store.findKey(caller.tenant_id, submissionKey(caller.principal, key));
+  return holder?.workflow_id ?? null;
 }
 
 /** Returns the instant of a time of a filter, epoch ms. */

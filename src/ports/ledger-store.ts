@@ -176,6 +176,7 @@ export interface HeadPlace {
  */
 export interface HeadSelection {
   readonly tenant_id?: Id;
+  readonly workflow_id?: string;
   readonly states?: readonly WorkflowStateName[];
   readonly thread_id?: Id;
   readonly intent_type?: string;

@@ -45,6 +45,9 @@ function addHeadListTests({ test, expect }: SuiteParts): void {
     await list({ tenant_id, thread_id: "t" }, [3, 1]);
     await list({ tenant_id, thread_id: 1 }, [2]);
     await list({ tenant_id, thread_id: "1" }, []);
+    await list({ tenant_id, workflow_id: idOf(3) }, [3]);
+    await list({ tenant_id, workflow_id: idOf(3), states: ["failed"] }, []);
+    await list({ tenant_id, workflow_id: idOf(5) }, []);
     await list({ tenant_id, intent_type: "other", states: ["failed"] }, [2]);
     await list({ tenant_id, principal_id: 1 }, [1]);
     await list({ tenant_id, principal_id: "1" }, [3]);

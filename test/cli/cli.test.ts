@@ -163,6 +163,7 @@ describe("reading", () => {
 
   it("sees its own tenant only", async () => {
     expect(await readHere("list", "--db", db, "--tenant", "2")).toEqual({ workflows: [] });
+    expect(await readHere("list", "--db", db, "--key", "order-7")).toEqual({ workflows: [] });
     const foreign = await runHere("export", waiting.workflow_id, "--db", db, "--tenant", "2");
     expect(foreign).toMatchObject({ code: 1, out: "" });
     expect(foreign.err).toContain("T4_WORKFLOW_NOT_FOUND");

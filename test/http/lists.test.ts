@@ -58,6 +58,7 @@ describe("[API-08] lists over HTTP", () => {
       undefined,
     ]);
     expect(await list("principal=bo&total=true")).toEqual([[], 0]);
+    expect(await list("idempotency_key=order-7&total=true")).toEqual([[], 0]);
     expect(await list(`before=${first}`)).toEqual([[second], undefined]);
     const gates = async (query: string) =>
       (await edge.ask<GatePage>(`/v1/kernel/gates?${query}`)).body.gates.map(({ workflow_id }) => workflow_id);

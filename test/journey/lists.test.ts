@@ -81,6 +81,25 @@ describe("[LED-01] the list of workflows", () => {
     expect((await t.kernel.workflows({ limit: 1 })).total).toBeUndefined();
   });
 
+  it("finds the one workflow of a key of the caller, and nobody else's", async () => {
+    await using t = await createTestKernel({ capabilities: [publishing().capability] });
+    const request = { ...testCaller, intent_hint: { intent_type: intent }, idempotency_key: "order-7" };
+    const { workflow_id } = await t.kernel.submit(request);
+    await t.kernel.submit({ ...request, ...as("bo") });
+    const list = async (filter: object, caller: Caller = testCaller) =>
+      idsOf(await t.kernel.workflows({ idempotency_key: "order-7", ...filter }, caller));
+    expect(await list({})).toEqual([workflow_id]);
+    expect(await list({}, as("bo"))).not.toContain(workflow_id);
+    for (const more of [{ idempotency_key: "order-8" }, { intent_type: "other" }, { text: "nothing" }])
+      expect(await list(more)).toEqual([]);
+    expect(await list({}, { ...testCaller, tenant_id: 2 })).toEqual([]);
+    const none = await t.kernel.workflows({ idempotency_key: "order-8", total: true }, testCaller);
+    expect(none.total).toBe(0);
+    const refused = await refusalOf(t.kernel.workflows({ idempotency_key: "order-7" }));
+    expect(refused.code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+    expect((await refusalOf(list({ idempotency_key: "é" }))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+
   it("refuses a filter that is none, and a cursor of another list", async () => {
     await using t = await createTestKernel({ capabilities: [publishing().capability] });
     const { workflow_id } = await t.run(intent);

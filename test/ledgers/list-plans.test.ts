@@ -44,6 +44,12 @@ describe("[LED-09] a list is read off an index in its own order", () => {
     expect(plan.replaceAll("TEMP B-TREE FOR json_group_array(DISTINCT)", "")).not.toMatch(/SCAN|TEMP B-TREE/);
   });
 
+  it("one workflow: by its id", () => {
+    expect(planOf(headPageQuery({ ...page, workflow_id: "wf" }))).toContain(
+      "SEARCH w USING PRIMARY KEY (workflow_id=?",
+    );
+  });
+
   it("workflows of several states: each off its index, the pages of all merged", () => {
     const plan = planOf(headPageQuery({ ...page, states: ["failed", "running"], after: place }));
     expect(plan.match(/SEARCH w USING INDEX workflows_newest_by_state /g)).toHaveLength(2);

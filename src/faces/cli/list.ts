@@ -33,6 +33,7 @@ interface PageOptions extends CommonOptions {
 
 interface ListOptions extends PageOptions {
   readonly state?: readonly WorkflowStateName[];
+  readonly key?: string;
   readonly intent?: string;
   readonly schedule?: string;
   readonly by?: string | number;
@@ -66,6 +67,7 @@ export function addLists(program: Command, terminal: Terminal): void {
   addPage(program.command("list"), workflowCursor)
     .description("list the workflows, newest first")
     .addOption(states)
+    .option("--key <key>", "only the one that --principal began under this idempotency key")
     .option("--intent <type>", "only those of this intent type")
     .option("--schedule <name>", "only those that this schedule began")
     .option("--by <principal>", "only those that this principal asked for", readId)
@@ -139,10 +141,11 @@ const pageOf = ({ after, before, limit, total }: PageOptions) => ({
 
 async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
-  const { state, intent, schedule, by, text, since, until } = options;
+  const { state, key, intent, schedule, by, text, since, until } = options;
   const filter = {
     ...pageOf(options),
     ...(state !== undefined && { states: state }),
+    ...(key !== undefined && { idempotency_key: key }),
     ...(intent !== undefined && { intent_type: intent }),
     ...(schedule !== undefined && { schedule }),
     ...(by !== undefined && { principal: by }),

@@ -12,6 +12,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import type { FieldError } from "../../contract/field-error.ts";
 import type { GrantFilter } from "../../contract/grant-orders.ts";
 import { RecordedStepId, ThreadId, WorkflowId } from "../../contract/ids.ts";
+import { IdempotencyKey } from "../../contract/intent.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { nearestOf } from "../../contract/known-keys.ts";
 import {
@@ -62,6 +63,7 @@ export const workflowQuery = (most: number) =>
   z.object({
     state: states.optional().describe("Of these states; several are repeated or joined by commas."),
     thread_id: hostId.optional(),
+    idempotency_key: IdempotencyKey.optional().describe("The key of the caller's own request: one workflow at most."),
     intent_type: intentType.optional(),
     schedule: ScheduleName.optional().describe("The schedule that began it."),
     principal: hostId.optional().describe("The id of who asked for the work."),

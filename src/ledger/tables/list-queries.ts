@@ -114,8 +114,9 @@ export function pageEndQuery(page: HeadPage): Query {
 }
 
 function* selectionOfHeads(selection: HeadSelection): Generator<Term> {
-  const { tenant_id, thread_id, intent_type, schedule, principal_id, since, until, text } = selection;
+  const { tenant_id, workflow_id, thread_id, intent_type, schedule, principal_id, since, until, text } = selection;
   if (tenant_id !== undefined) yield ["tenant_id = ?", idText(tenant_id)];
+  if (workflow_id !== undefined) yield ["workflow_id = ?", workflow_id];
   if (thread_id !== undefined) yield ["thread_id = ?", idText(thread_id)];
   if (intent_type !== undefined) yield ["intent_type = ?", intent_type];
   if (schedule !== undefined) yield ["schedule = ?", schedule];
