@@ -15,6 +15,21 @@ const sdk = createRequire(import.meta.resolve("@anthropic-ai/claude-agent-sdk"))
 const claude = sdk.resolve(`@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`);
 const session = "7f1c7d0e-0000-4000-8000-000000000001";
 
+/** Rules by which Bash runs without a person. */
+const lettingBash = {
+  version: "1",
+  rules: [
+    {
+      name: "bash",
+      stages: ["action"],
+      lifts: "default.final_write",
+      when: { operators: ["Agent.Write"], values: [{ path: "tool", any: ["Bash"] }] },
+      decision: "ALLOW",
+      reason: "the desk lets it",
+    },
+  ],
+};
+
 let uses = 0;
 /** A use of Bash that leaves a mark in the file of effects. */
 function mark(letter = "x"): Use {
@@ -113,4 +128,16 @@ it("asks nobody where a rule lets the tool run", async () => {
   const { path } = folder;
   const { read, effects } = await runClaude({ path, command: hookIn(path, "--reads", "Bash") }, mark());
   expect([effects, read.includes("made-x")]).toEqual(["x", true]);
+});
+
+it("asks a person about a use that a rule lets, if Claude died within the equal one before it", async () => {
+  using folder = makeTempFolder();
+  const { path } = folder;
+  writeFileSync(join(path, "rules.json"), JSON.stringify(lettingBash));
+  const command = hookIn(path, "--policies", join(path, "rules.json"));
+  const dying = (): Use => [mark()[0], "Bash", { command: "printf x >> effects.txt; kill -9 $PPID" }];
+  expect((await runClaude({ path, command }, dying())).effects).toBe("x");
+  const { read, effects } = await runClaude({ path, command }, mark("y"), mark("y"), dying());
+  expect([effects, read.includes("made-y")]).toEqual(["xyy", true]);
+  expect(read).toMatch(/waits for a person's decision at https:\/\/desk\.test/);
 });

@@ -41,6 +41,7 @@ function forgetful(agent: Agent): Agent {
       return {
         ask: (...a) => thread.ask(...a),
         take: (...a) => thread.take(...a),
+        takeNext: (...a) => thread.takeNext(...a),
         report: (...a) => thread.report(...a),
         run: (...a) => call(a),
       };

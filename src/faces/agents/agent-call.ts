@@ -15,6 +15,16 @@ export interface AgentCall {
   readonly arguments: unknown;
 }
 
+/** The use of a tool in a framework that names each use anew, also that of a call that it makes again. */
+export interface ToolUse {
+  /** The framework's id of this use. */
+  readonly use_id: string;
+  /** The tool's name, as the model calls it. */
+  readonly tool: string;
+  /** The arguments of the call: what JSON can hold, and dates. */
+  readonly arguments: unknown;
+}
+
 /** An open gate of a call, for the people who decide. */
 export interface WaitingGate {
   readonly gate_id: string;
@@ -93,6 +103,11 @@ export interface AgentThread {
    * asker: the same one receives the permit again. Rejects only with the reason of `signal`.
    */
   readonly take: (call: AgentCall, taker: string, signal?: AbortSignal) => Promise<JudgedCall>;
+  /**
+   * Takes the permit of the first equal call of this conversation whose permit nobody else has taken. A person is asked
+   * if the call before it may have taken effect: it may write, and no result of it was reported. Otherwise as `take`.
+   */
+  readonly takeNext: (use: ToolUse, signal?: AbortSignal) => Promise<JudgedCall>;
   /**
    * Records the result of the tool that this taker ran, of which the ledger keeps 20,000 characters. A result that is
    * reported twice is recorded once. Never rejects.

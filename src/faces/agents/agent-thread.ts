@@ -4,6 +4,8 @@
  * 1.  Thread and call id name a call: asking again, also after a restart of either side, finds the same workflow.
  * 2.  Nothing that a rule gates runs without a permit. A kernel that does not answer refuses the call.
  * 3.  A permit is used once: a second run receives the recorded answer of the first, a second taking is refused.
+ * 4.  Equal uses of a tool are numbered, and the last number is found by a few reads of keys. A use has a new number
+ *     once the permit of the one before it is taken.
  */
 import { digest } from "../../contract/digest.ts";
 import { isOpenGate } from "../../contract/gate.ts";
@@ -25,6 +27,7 @@ import type {
   ReportedCall,
   RunCall,
   ToolFunction,
+  ToolUse,
   WaitingCall,
   WaitingGate,
 } from "./agent-call.ts";
@@ -40,6 +43,7 @@ import {
   type ToolEffect,
 } from "./call-package.ts";
 import { agentError, describeApproval, describeChange, describeError, describeRefusal } from "./call-words.ts";
+import { findLast } from "./find-last.ts";
 import type { LiveTools } from "./live-tools.ts";
 import { readArguments } from "./read-arguments.ts";
 
@@ -80,22 +84,71 @@ export class KernelThread implements AgentThread {
   }
 
   take(call: AgentCall, taker: string, signal: AbortSignal = never): Promise<JudgedCall> {
+    return orRefused(signal, async () => this.#take(call, await this.#judge(call, signal), taker));
+  }
+
+  takeNext({ use_id, tool, arguments: given }: ToolUse, signal: AbortSignal = never): Promise<JudgedCall> {
     return orRefused(signal, async () => {
-      const judged = await this.#judge(call, signal);
-      if (judged.status !== "allowed") return judged;
-      const effect = this.#effectOf(call.tool);
-      await this.#use(judged, call.tool, { effect, result_key: this.#resultKeyOf(taker) });
-      return judged;
+      const args = readArguments(given);
+      const use = digest([tool, args]);
+      const callOf = (nth: number): AgentCall => ({ call_id: `${use}:${nth}`, tool, arguments: args });
+      const last = await findLast(async (nth) => (await this.#find(this.#callKeyOf(callOf(nth)))) !== null);
+      for (let nth = Math.max(last, 0); ; nth += 1) {
+        const call = callOf(nth);
+        const judged = await this.#judgeNext(call, nth === 0 ? null : callOf(nth - 1), signal);
+        const taken = await orRefused(signal, () => this.#take(call, judged, use_id));
+        if (taken.status !== "refused" || taken.code !== "T0_AGENT_TAKEN") return taken;
+      }
     });
   }
 
   report(taker: string, answer: ReportedAnswer): Promise<ReportedCall> {
     return orRefused(never, async () => {
-      const { kernel, caller } = this.#parts;
+      const { kernel, caller, clock } = this.#parts;
       const key = this.#resultKeyOf(taker);
-      await kernel.emit({ ...caller, name: resultEvent, key, event_id: key, payload: boundAnswer(answer) });
+      const event = { ...caller, name: resultEvent, key, event_id: key, payload: boundAnswer(answer) };
+      const until = clock.now() + judgingMs;
+      for (const { workflow_id } of (await kernel.emit(event)).resumed)
+        await this.#rest(workflow_id, { signal: never, after: -1, until });
       return { status: "reported" };
     });
+  }
+
+  async #take(call: AgentCall, judged: JudgedCall, taker: string): Promise<JudgedCall> {
+    if (judged.status !== "allowed") return judged;
+    const effect = this.#effectOf(call.tool);
+    await this.#use(judged, call.tool, { effect, result_key: this.#resultKeyOf(taker) });
+    return judged;
+  }
+
+  /** Judges one of equal calls: finds its judgement, or has it made in knowledge of the call before it. */
+  async #judgeNext(call: AgentCall, before: AgentCall | null, signal: AbortSignal): Promise<JudgedCall> {
+    const found = await this.#find(this.#callKeyOf(call));
+    if (found !== null) return this.#judgementIn(found, this.#payloadOf(call), signal);
+    const unknown_end = before === null ? null : await this.#unknownEndOf(before);
+    return this.#judge(call, signal, unknown_end === null ? {} : { unknown_end });
+  }
+
+  /** Returns the run of a call that may write and of which no result was reported; null if its end is known. */
+  async #unknownEndOf(call: AgentCall): Promise<string | null> {
+    if (this.#effectOf(call.tool) === "read") return null;
+    const permit = await this.#find(this.#callKeyOf(call));
+    const run = permit === null ? null : await this.#find(keyOfUse(permit));
+    if (run === null) return null;
+    const { state, outcomes } = await this.#parts.kernel.workflow(run, this.#parts.caller);
+    const { unreported } = ToolAnswer.parse(outcomes.at(-1)?.content ?? { unreported: true });
+    return state === "completed" && unreported === undefined ? null : run;
+  }
+
+  /** Returns the workflow that a request of this conversation began under a key; null if there is none. */
+  async #find(idempotency_key: string): Promise<string | null> {
+    const { kernel, caller } = this.#parts;
+    return (await kernel.workflows({ idempotency_key, limit: 1 }, caller))[0]?.workflow_id ?? null;
+  }
+
+  #callKeyOf({ call_id }: AgentCall): string {
+    const { agent, thread } = this.#parts;
+    return keyOf("call", agent, thread, call_id);
   }
 
   /** Returns the key by which the result of a use finds the run that waits for it. */
@@ -105,19 +158,31 @@ export class KernelThread implements AgentThread {
   }
 
   /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for arguments that are no JSON, and as `submit`. */
-  async #judge({ call_id, tool, arguments: args }: AgentCall, signal: AbortSignal): Promise<JudgedCall> {
-    const { kernel, caller, agent, thread, clock, waitMs } = this.#parts;
-    const given = { agent, tool, arguments: readArguments(args) };
-    const asked = readStrictly(AgentPayload, given, { what: "the tool call", source });
+  async #judge(call: AgentCall, signal: AbortSignal, more: JsonObject = {}): Promise<JudgedCall> {
+    const { kernel, caller, thread } = this.#parts;
+    const asked = this.#payloadOf(call);
+    const inputs = { ...asked, ...more, effect: this.#effectOf(call.tool) };
     const { workflow_id } = await kernel.submit(
       {
         ...caller,
         thread_id: thread,
-        intent_hint: { intent_type: callIntent, inputs: { ...asked, effect: this.#effectOf(tool) } },
-        idempotency_key: keyOf("call", agent, thread, call_id),
+        intent_hint: { intent_type: callIntent, inputs },
+        idempotency_key: this.#callKeyOf(call),
       },
       { signal },
     );
+    return this.#judgementIn(workflow_id, asked, signal);
+  }
+
+  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for arguments that are no JSON. */
+  #payloadOf({ tool, arguments: args }: AgentCall): AgentPayload {
+    const given = { agent: this.#parts.agent, tool, arguments: readArguments(args) };
+    return readStrictly(AgentPayload, given, { what: "the tool call", source });
+  }
+
+  /** Returns the judgement of a call, once its workflow rests or the time for it is over. */
+  async #judgementIn(workflow_id: string, asked: AgentPayload, signal: AbortSignal): Promise<JudgedCall> {
+    const { clock, waitMs } = this.#parts;
     const begun = clock.now();
     let state = await this.#rest(workflow_id, { signal, after: -1, until: begun + judgingMs + waitMs });
     while (waitMs > 0 && !isTerminal(state.state) && clock.now() < begun + waitMs)
@@ -231,7 +296,7 @@ export class KernelThread implements AgentThread {
     const inputs = { permit, approved: { agent, tool, arguments: args }, ...more };
     const asked = { ...caller, thread_id: thread, intent_hint: { intent_type: runIntent, inputs } };
     try {
-      return (await kernel.submit({ ...asked, idempotency_key: `agent-use:${permit}` })).workflow_id;
+      return (await kernel.submit({ ...asked, idempotency_key: keyOfUse(permit) })).workflow_id;
     } catch (thrown) {
       if (!isUsed(thrown)) throw thrown;
       return raise(agentError("T0_AGENT_TAKEN", `the permit for ${tool} was used`, { workflow_id: permit }));
@@ -240,6 +305,8 @@ export class KernelThread implements AgentThread {
 }
 
 const keyOf = (kind: string, ...parts: readonly string[]): string => `agent-${kind}:${digest([...parts])}`;
+
+const keyOfUse = (permit: string): string => `agent-use:${permit}`;
 
 const isUsed = (thrown: unknown): boolean =>
   thrown instanceof KernelErrorException && thrown.error.code === "T4_IDEMPOTENCY_PAYLOAD_MISMATCH";

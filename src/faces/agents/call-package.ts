@@ -126,13 +126,15 @@ const defineCall = (options: AgentPackageOptions) =>
     intentType: callIntent,
     version: "1.0",
     description: "A tool call of an agent, judged before it is made.",
-    input: AgentPayload.extend({ effect: ToolEffect }),
+    /** `unknown_end` is the run of an equal call before this one that may have taken effect. */
+    input: AgentPayload.extend({ effect: ToolEffect, unknown_end: z.string().optional() }),
     operators: judges(options),
     outcomes: { [permitOutcome]: AgentPayload },
     limits: { maxReplans: 0 },
     present: { title: titleOf },
-    plan: ({ input: { effect, ...payload } }) => {
+    plan: ({ input: { effect, unknown_end, ...payload } }) => {
       const { agent, tool } = payload;
+      const reason = `an equal call before this one (${unknown_end}) may have taken effect: no result was reported`;
       const step = {
         step_id: "call",
         name: `Call ${tool}`,
@@ -140,6 +142,7 @@ const defineCall = (options: AgentPackageOptions) =>
         params: payload,
         outcome: permitOutcome,
         policy_tags: [`agent:${agent}`, `tool:${tool}`, `tool:${agent}.${tool}`],
+        ...(unknown_end !== undefined && { gate: { reason } }),
       };
       return { reasoning: `${agent} wants to call ${tool}.`, steps: [step] };
     },

@@ -63,10 +63,9 @@ export function addHook(program: Command, terminal: Terminal): void {
 async function answerHook(session: Session<HookOptions>): Promise<void> {
   const { options, terminal } = session;
   const given = await readInput();
-  const { session_id, tool_name: tool, tool_input: input, tool_use_id: id } = given;
+  const { session_id, tool_name: tool, tool_input, tool_use_id: use_id } = given;
   const { orRefused } = await import("../agents/agent-thread.ts");
   const { createAgents } = await import("../agents/create-agents.ts");
-  const { judgeUse } = await import("../agents/claude-agent/judge-use.ts");
   const { describeHook, describeReport } = await import("../agents/claude-agent/hook-answer.ts");
   const agents = createAgents({ consoleUrl: options.consoleUrl, waitMs: options.wait * 1000 });
   const opening = { create: true, packages: agents.capabilities };
@@ -83,8 +82,8 @@ async function answerHook(session: Session<HookOptions>): Promise<void> {
     );
   const answer =
     given.hook_event_name === "PreToolUse"
-      ? describeHook(await inThread((thread) => judgeUse(thread, { id, tool, input }, { signal })))
-      : describeReport(await inThread((thread) => thread.report(id, resultOf(given))));
+      ? describeHook(await inThread((thread) => thread.takeNext({ use_id, tool, arguments: tool_input }, signal)))
+      : describeReport(await inThread((thread) => thread.report(use_id, resultOf(given))));
   terminal.print(toJsonText(answer));
 }
 
