@@ -7,11 +7,11 @@
  * 3.  A decision that another process recorded is carried out here, where the connection is.
  * 4.  A client that is gone receives nothing: the result is not marked as handed over.
  */
-import { inputRequired, ProtocolError, type ServerContext } from "@modelcontextprotocol/server";
+import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
 import { withoutScopes } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { isOpenGate } from "../../contract/gate.ts";
-import { isPlainObject, type JsonObject } from "../../contract/json.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { isTerminal } from "../../contract/workflow.ts";
@@ -27,7 +27,7 @@ import { resultOf } from "../mcp/run-workflow.ts";
 import type { ToolAnswer } from "../mcp/tools/tool.ts";
 import { type Begun, beginCall, claimResult, type GuardedCall, wasDecided } from "./begin-call.ts";
 import type { GuardContext } from "./guard-context.ts";
-import { errorMeta } from "./upstream.ts";
+import { orServerError } from "./server-error.ts";
 import { markQuestion } from "./upstream-question.ts";
 
 export interface Asking {
@@ -123,11 +123,7 @@ export async function handOver(
     );
   context.guard.calls.forget(state.workflow_id);
   if (state.error !== null) raise(state.error);
-  const result = resultOf(state) as JsonObject;
-  const meta = result["_meta"];
-  const error = isPlainObject(meta) ? (meta[errorMeta] as Pick<ProtocolError, "code" | "message" | "data">) : undefined;
-  if (error !== undefined) throw new ProtocolError(error.code, error.message, error.data);
-  return markQuestion(result) as ToolAnswer;
+  return markQuestion(orServerError(resultOf(state) as JsonObject)) as ToolAnswer;
 }
 
 /** Returns the question to the person at the client; null if there is none, or the client cannot put it. */

@@ -9,7 +9,7 @@ import type { JSONRPCMessage, Tool, Transport } from "@modelcontextprotocol/serv
 import { type ScopedCaller, withoutScopes } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { messageOf, raise } from "../../contract/kernel-error.ts";
+import { KernelErrorException, messageOf, raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { CapabilityDefinition, Kernel } from "../../index.ts";
 import { readCallFailure } from "../../packages/operators/mcp/mcp-error.ts";
@@ -125,7 +125,7 @@ function openSession(context: GuardContext, client: Transport, tasks: { areTheir
       return serveGuarded({ context, session: own, find, hasSchema }, transport);
     },
     listTools: async (result) => ({ ...result, tools: await listed.filter(result["tools"]) }),
-    see: async (server, tool) => (await listed.find(nameFor(upstreams, server, tool)))?.seen,
+    see: async (server, tool) => (await listed.find(nameFor(upstreams, server, tool)).catch(raiseGone))?.seen,
     refuseHeaders: async (request, headers) => {
       const found = await listed.find(String(request.params?.["name"])).catch(() => undefined);
       const refused = found && refuseHeaders(request, found.tool.inputSchema as JsonObject, headers);
@@ -174,6 +174,13 @@ async function findTool(context: GuardContext, listed: ListedTools, name: string
   if (found === undefined)
     return raise(kernelError("T0_MCP_TOOL_UNKNOWN", `no server lists a tool ${name.slice(0, 128)}`, guardRef));
   return { server, tool, definition: found.seen.digest, effect: found.seen.effect };
+}
+
+/** Fails a call that was not sent, because its server did not list its tools. @throws KernelErrorException. */
+function raiseGone(thrown: unknown): never {
+  if (thrown instanceof KernelErrorException) throw thrown;
+  const message = `the server does not list its tools: ${messageOf(thrown)}`;
+  return raise(kernelError("T0_GUARD_UPSTREAM_GONE", message, guardRef));
 }
 
 /** The time that a server may take to list its tools. */

@@ -3,6 +3,7 @@
  */
 import { SdkHttpError } from "@modelcontextprotocol/client";
 import { isJSONRPCErrorResponse, type JSONRPCErrorResponse, type JSONRPCRequest } from "@modelcontextprotocol/server";
+import { isPlainObject } from "../../contract/json.ts";
 import { decodeHeader } from "../mcp/check-param-headers.ts";
 
 type Refusal = JSONRPCErrorResponse["error"];
@@ -13,7 +14,10 @@ export function readHttpRefusal(thrown: unknown): Refusal | null {
   const { text } = thrown.data as { readonly text?: unknown };
   try {
     const body: unknown = JSON.parse(String(text));
-    return isJSONRPCErrorResponse(body) ? body.error : null;
+    // A refusal outside any request has the id null.
+    const { id, ...refusal } = isPlainObject(body) ? body : {};
+    const message = id === null ? refusal : body;
+    return isJSONRPCErrorResponse(message) ? message.error : null;
   } catch {
     return null;
   }

@@ -14,6 +14,7 @@ import {
   isJSONRPCResultResponse,
   type JSONRPCMessage,
   type JSONRPCRequest,
+  ProtocolError,
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
@@ -28,7 +29,7 @@ import type { ToolRequest } from "./call-package.ts";
 import type { Attached } from "./calls-in-flight.ts";
 import { mergeGreeting, offersTasks } from "./greeting.ts";
 import { paramHeadersOf, readHttpRefusal } from "./http-refusal.ts";
-import { errorMeta, errorResult } from "./upstream.ts";
+import { errorMembers, errorResult, orServerError } from "./server-error.ts";
 import { withoutContinued } from "./upstream-question.ts";
 
 export interface SessionOptions {
@@ -139,13 +140,15 @@ export class GuardSession {
     this.onclose?.();
   }
 
-  /** Asks the server something for the guard itself. @throws KernelErrorException if it answers with an error. */
+  /**
+   * Asks the server something for the guard itself. @throws ProtocolError as the server answers; KernelErrorException
+   * T0_GUARD_UPSTREAM_GONE if it does not.
+   */
   async request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const asked = { ...params, ...(Object.keys(this.#envelope).length > 0 && { _meta: this.#envelope }) };
     const sending = this.#sendAs(this.#ownId(), { method, params: asked }, signal);
     const result = await sending.catch((thrown: Error) => raise(this.#gone(thrown.message)));
-    const error = (result["_meta"] as { readonly [errorMeta]?: { readonly message: string } } | undefined)?.[errorMeta];
-    return error === undefined ? result : raise(this.#gone(error.message));
+    return orServerError(result);
   }
 
   #send(request: JSONRPCRequest, asked: ToolRequest, signal: AbortSignal): Promise<JsonObject> {
@@ -171,8 +174,9 @@ export class GuardSession {
     };
     signal.addEventListener("abort", abort, { once: true });
     try {
-      await this.#options.upstream.send(requestWith(id, message), { headers });
-      return await promise;
+      // The connection may end, and the answer may arrive, before the transport has sent all.
+      const sending = this.#options.upstream.send(requestWith(id, message), { headers });
+      return await Promise.race([promise, sending.then(() => promise)]);
     } catch (thrown) {
       const refused = readHttpRefusal(thrown);
       if (refused === null) throw thrown;
@@ -238,7 +242,10 @@ export class GuardSession {
     // An answer to nothing that was asked, or to what was cancelled, is of use to nobody.
     if (asked === undefined) return;
     const answered = await this.#readAnswer(asked, message as ResponseMessage).catch((thrown: unknown) =>
-      errorWith(id, errorToJsonrpcError(errorOf(thrown, undefined))),
+      errorWith(
+        id,
+        thrown instanceof ProtocolError ? errorMembers(thrown) : errorToJsonrpcError(errorOf(thrown, undefined)),
+      ),
     );
     await this.#toClient(answered, id);
   }

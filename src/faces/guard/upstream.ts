@@ -19,6 +19,7 @@ import { mcpError, readCallFailure } from "../../packages/operators/mcp/mcp-erro
 import { defaultMcpClientLimits } from "../../packages/operators/mcp/mcp-limits.ts";
 import type { ToolRequest } from "./call-package.ts";
 import { readSeen, requireSeen } from "./seen-tool.ts";
+import { errorResult } from "./server-error.ts";
 
 /** The place of a server: a program that speaks over its stdin and stdout, or an address. */
 export type UpstreamPlace =
@@ -103,15 +104,6 @@ export class Upstream {
 
 /** Longer than any call may take: the operator's own timeout ends a call. */
 const unlimitedMs = 2 ** 31 - 1;
-
-/** The member of a result's `_meta` that holds an error of the protocol. */
-export const errorMeta = "countersign/error";
-
-/** Returns an error of the protocol as a result, so that the ledger has one form for both. */
-export function errorResult({ code, message, data }: Pick<ProtocolError, "code" | "message" | "data">): JsonObject {
-  const error = { code, message, ...(data !== undefined && { data }) };
-  return { content: [{ type: "text", text: message }], isError: true, _meta: { [errorMeta]: error } };
-}
 
 /** Returns a result within the limit. @throws KernelErrorException T4_OUTPUT_INVALID. */
 export function boundResult(result: CallToolResult | JsonObject, { name, maxResultChars }: Upstream): JsonObject {

@@ -5,6 +5,7 @@
  * 2.  There are at most `maxSessions`, with a limit for one principal that leaves places for others; one that is idle
  *     for `sessionIdleMs` is ended. An ended one leaves no timer.
  * 3.  The end of a session ends nothing that it began: workflows continue.
+ * 4.  A client whose connection broke resumes a stream after the last event that it received (session-events.ts).
  */
 import {
   isInitializeRequest,
@@ -18,6 +19,7 @@ import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { endingStream } from "../../protocol/ending-stream.ts";
 import { ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
+import { type KeptSize, SessionEvents } from "./session-events.ts";
 
 /** The server of one session. */
 export type SessionServer = Pick<Server, "connect" | "close" | "onclose">;
@@ -44,6 +46,9 @@ export interface McpSessions {
 
 const sessionRef = moduleRef(0, "mcp", "session");
 
+/** The time after which a client whose stream broke is asked to connect again. */
+const reconnectMs = 1_000;
+
 /** Returns the name of a session's owner. */
 const keyOf = ({ tenant_id, principal, scopes }: ScopedCaller): string =>
   canonicalJson([
@@ -59,16 +64,14 @@ export function createSessions(
   open: (caller: ScopedCaller) => SessionServer,
 ): McpSessions {
   const sessions = new Map<string, Session>();
+  const kept: KeptSize = { chars: 0 };
   const { limits, clock } = options;
 
   function rest(session: Session): void {
     session.cancelTimer();
     const at = clock.now() + limits.sessionIdleMs;
-    session.cancelTimer = clock.setTimer(
-      at,
-      () => void (session.busy === 0 ? session.server.close() : rest(session)),
-      true,
-    );
+    const end = (): unknown => (session.busy === 0 ? session.server.close() : rest(session));
+    session.cancelTimer = clock.setTimer(at, () => void end(), true);
   }
 
   async function begin(caller: ScopedCaller): Promise<Session> {
@@ -76,12 +79,14 @@ export function createSessions(
     requirePlace([...sessions.values()], owner, limits);
     const server = open(caller);
     const id = crypto.randomUUID();
-    const transport = new Transport({ sessionIdGenerator: () => id, maxRequestBodySize: limits.maxBodyBytes });
+    const events = new SessionEvents(kept);
+    const transport = makeTransport(id, events, limits);
     const session: Session = { key: keyOf(caller), owner, server, transport, busy: 0, cancelTimer: () => undefined };
     const closed = server.onclose;
     server.onclose = () => {
       session.cancelTimer();
       sessions.delete(id);
+      events.clear();
       closed?.();
     };
     // The place is taken at once, so that simultaneous requests find it taken.
@@ -124,6 +129,18 @@ export function createSessions(
     },
   };
 }
+
+const makeTransport = (
+  id: string,
+  events: SessionEvents,
+  { maxBodyBytes: maxRequestBodySize }: ResolvedMcpOptions["limits"],
+): Transport =>
+  new Transport({
+    sessionIdGenerator: () => id,
+    maxRequestBodySize,
+    eventStore: events,
+    retryInterval: reconnectMs,
+  });
 
 const isOpen = (sessions: ReadonlyMap<string, Session>, session: Session): boolean =>
   sessions.get(session.transport.sessionId ?? "") === session;
