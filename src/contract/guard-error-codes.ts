@@ -2,6 +2,8 @@
 import { busy, external, input, policy, resource } from "./error-row.ts";
 
 export const guardErrorCodes = {
+  T0_HTTP_PROXY_HEADER: input("Have the proxy set the header itself, once, with the name of one user."),
+  T0_HTTP_PROXY_UNTRUSTED: policy("Ask through the proxy, or without the header."),
   T0_GUARD_WAITING: resource(
     "Let a person decide at the link in the detail; then call the tool again with the same arguments.",
     busy,

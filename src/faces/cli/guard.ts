@@ -6,20 +6,19 @@
  * 2.  The end of the input ends the guard. Unfinished calls wait in the ledger.
  */
 import { once } from "node:events";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { approverScopes } from "../../contract/auth-context.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { showText } from "../../protocol/visible-text.ts";
 import type { Guard } from "../guard/create-guard.ts";
 import { complainTo } from "./complain-to.ts";
+import { addGuardUsers, type GuardUsers, type KnownClients, readClients } from "./guard-users.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import {
   type AnswerGates,
   addAnswerGates,
   addCommonOptions,
-  type CommonOptions,
-  callerOf,
   collect,
   readLimit,
   readName,
@@ -31,12 +30,10 @@ import {
 import { environment, readServers, type Upstreams } from "./read-servers.ts";
 import { readVersion } from "./read-version.ts";
 import { UsageError } from "./report-error.ts";
-import { makeToken, readToken, servedAgain } from "./serve.ts";
+import { readToken, servedAgain } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface GuardCommand extends CommonOptions, AnswerGates {
-  /** The port for clients over HTTP; absent: one client over stdio. */
-  readonly listen?: number;
+interface GuardCommand extends GuardUsers, AnswerGates {
   readonly upstream?: string;
   /** The file that names several servers, as configurations of clients do. */
   readonly servers?: Upstreams;
@@ -51,17 +48,11 @@ interface GuardCommand extends CommonOptions, AnswerGates {
   readonly propose: boolean;
   readonly wait: number;
   readonly timeout: number;
-  readonly token?: string;
   readonly approverToken?: string;
-  /** The authorization server whose access tokens clients bring. */
-  readonly issuer?: string;
-  readonly jwks?: string;
-  readonly audience?: string;
-  readonly scope: string;
 }
 
 export function addGuard(program: Command, terminal: Terminal): void {
-  addAnswerGates(addCommonOptions(program.command("guard")))
+  const command = addAnswerGates(addCommonOptions(program.command("guard")))
     .description("stand before an MCP server: its tools are called under policies, budgets and gates")
     .argument("[command...]", "the server to start, after --; it speaks over its stdin and stdout")
     .option(
@@ -84,44 +75,10 @@ export function addGuard(program: Command, terminal: Terminal): void {
     .option("--propose", "print rules for the tools that were called, to review, and end", false)
     .option("--wait <seconds>", "how long a call waits for a person before it says that it waits", readLimit, 50)
     .option("--timeout <seconds>", "how long the server may take over one call", readLimit, 300)
-    .option("--token <token>", "over HTTP, the bearer token of clients; without it, one is made", readToken)
-    .option("--approver-token <token>", "a bearer token that decides gates and reads, for a person", readToken)
-    .option("--issuer <url>", "over HTTP, take access tokens of this OAuth authorization server", readHttps)
-    .option("--jwks <url>", "the address of the issuer's keys", readHttps)
-    .option("--audience <url>", "the guard's address as these tokens name it (default: its own)", readHttps)
-    .option("--scope <scope>", "the scope that these tokens need", readScope, "mcp:tools")
-    .action((command: readonly string[], options: GuardCommand) =>
-      options.propose ? propose({ options, terminal }) : openGuard({ options, terminal }, command),
-    );
-}
-
-const readHttps = urlReader("https://auth.example");
-
-function readScope(value: string): string {
-  if (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value)) return value;
-  throw new InvalidArgumentError("It is one scope: printable characters without spaces, quotes and backslashes.");
-}
-
-/**
- * Returns the guard as a resource of OAuth: the subject of a token is the principal, with the tenant and the role of
- * the options. Null without `--issuer`. @throws UsageError unless all that is needed is there.
- */
-async function readResource({ options }: Session<GuardCommand>) {
-  const { issuer, jwks, listen, scope, audience } = options;
-  if (issuer === undefined && jwks === undefined) return null;
-  if (issuer === undefined || jwks === undefined) throw new UsageError("--issuer and --jwks go together");
-  if (listen === undefined) throw new UsageError("--issuer is for clients over HTTP: give --listen");
-  if (listen === 0 && audience === undefined) throw new UsageError("the port is not known before: give --audience");
-  const { createResourceServer } = await import("../http/resource-server.ts");
-  const { clientScope } = await import("../guard/client-scope.ts");
-  const { tenant_id, principal } = callerOf(options);
-  return createResourceServer({
-    issuer,
-    scope,
-    jwks: new URL(jwks),
-    resource: new URL(audience ?? `http://127.0.0.1:${listen}/mcp`),
-    callerOf: (subject) => ({ tenant_id, principal: { ...principal, id: subject }, scopes: [clientScope] }),
-  });
+    .option("--approver-token <token>", "a bearer token that decides gates and reads, for a person", readToken);
+  addGuardUsers(command).action((command: readonly string[], options: GuardCommand) =>
+    options.propose ? propose({ options, terminal }) : openGuard({ options, terminal }, command),
+  );
 }
 
 /** Returns the servers by name. @throws UsageError unless they are named in exactly one way. */
@@ -151,8 +108,8 @@ async function propose(session: Session<GuardCommand>): Promise<void> {
 async function openGuard(session: Session<GuardCommand>, command: readonly string[]): Promise<void> {
   const { options } = session;
   const upstreams = readUpstreams(options, command);
-  const resource = await readResource(session);
   await requireKnownRole(options);
+  const clients = await readClients(options);
   await loadAllPeers("countersign guard", [import("../http/entry.ts"), import("../mcp/entry.ts")]);
   const { createGuard } = await import("../guard/create-guard.ts");
   const { learningRules } = await import("../guard/learning-rules.ts");
@@ -176,7 +133,7 @@ async function openGuard(session: Session<GuardCommand>, command: readonly strin
   const work = async (context: CommandContext): Promise<void> => {
     const faces = await serveFaces(context, session, {
       guard,
-      resource,
+      clients,
       onListening: (url) => {
         console = `${url}/`;
       },
@@ -190,11 +147,9 @@ async function openGuard(session: Session<GuardCommand>, command: readonly strin
   await withKernel(session, work, opening);
 }
 
-type ResourceServer = NonNullable<Awaited<ReturnType<typeof readResource>>>;
-
 interface Guarded {
   readonly guard: Guard;
-  readonly resource: ResourceServer | null;
+  readonly clients: KnownClients;
   readonly onListening: (url: string) => void;
 }
 
@@ -206,35 +161,31 @@ interface Faces {
 async function serveFaces(
   { kernel, caller, ledger }: CommandContext,
   { options, terminal }: Session<GuardCommand>,
-  { guard, resource, onListening }: Guarded,
+  { guard, clients, onListening }: Guarded,
 ): Promise<Faces> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const { createGuardHandler, serveGuardStdio } = await import("../guard/guard-front.ts");
   const { listen, answerGates: answersGates, approverToken: approver } = options;
   const logger = complainTo(terminal);
-  const token = options.token ?? (listen === undefined || resource !== null ? undefined : makeToken());
+  const { resource, proxy, tokens, made } = clients;
   const handler = listen === undefined ? null : createGuardHandler(guard, kernel, { answersGates, logger });
-  const { clientScope, forClients } = await import("../guard/client-scope.ts");
+  const { forClients } = await import("../guard/client-scope.ts");
   const mount = handler === null ? null : forClients(handler.handle);
   const app = createHttpApp(kernel, {
     ...(mount !== null && { mounts: { "/mcp": resource?.requireScope(mount) ?? mount } }),
     ...(resource !== null && { jwt: resource.jwt, callbacks: resource.callbacks }),
-    tokens: [
-      ...(listen === undefined || token === undefined ? [] : [{ token, ...caller, scopes: [clientScope] }]),
-      ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
-    ],
+    ...(proxy !== null && { authenticate: proxy.authenticate }),
+    tokens: [...tokens, ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }])],
     sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },
     console: true,
   });
-  const served = resource === null ? app : { fetch: resource.challenge(app.fetch) };
+  const fetch = resource === null ? app.fetch : resource.challenge(app.fetch);
+  const served = { fetch: proxy === null ? fetch : proxy.admit(fetch) };
   const server = await listenAt((port) => serveHttp(served, { host: "127.0.0.1", port }), options);
   onListening(server.url);
   const login = `${server.url}${await app.loginPath(caller)}`;
   const tell = listen === undefined ? terminal.complain : terminal.print;
-  if (handler !== null)
-    tell(
-      `guarding at ${server.url}/mcp${options.token === undefined && token !== undefined ? `  token ${token}` : ""}`,
-    );
+  if (handler !== null) tell(`guarding at ${server.url}/mcp${made === undefined ? "" : `  token ${made}`}`);
   tell(`console  ${login}  (signs in once, within five minutes; who signs in may decide gates)`);
   terminal.safety.tell = servedAgain;
   const stdio =

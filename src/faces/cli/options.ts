@@ -102,11 +102,17 @@ export function addLedgerOptions(command: Command): Command {
  * the authenticator knows its roles.
  * @throws UsageError for a role that the kernel does not know.
  */
-export async function requireKnownRole({ role, host }: CommonOptions): Promise<void> {
+export async function requireKnownRole(options: CommonOptions): Promise<void> {
+  const known = await knownRoles(options);
+  if (known?.includes(options.role) === false)
+    throw new UsageError(`--role ${options.role} is unknown; there are ${known.join(", ")}`);
+}
+
+/** Returns the roles that the kernel knows; null if only the host's authenticator knows them. */
+export async function knownRoles({ host }: Pick<CommonOptions, "host">): Promise<readonly string[] | null> {
   const loaded = await loadHost(host);
-  if (loaded?.options.authenticator !== undefined) return;
-  const known = Object.keys(loaded?.options.roles ?? defaultRoles);
-  if (!known.includes(role)) throw new UsageError(`--role ${role} is unknown; there are ${known.join(", ")}`);
+  if (loaded?.options.authenticator !== undefined) return null;
+  return Object.keys(loaded?.options.roles ?? defaultRoles);
 }
 
 export interface AnswerGates {

@@ -1,7 +1,8 @@
 /**
  * Reports the error that ends a command: the message on stderr and the exit code.
  *
- * 1.  Exit code 1: the kernel refused, or the workflow failed. 2: wrong usage. 128 + n: ended by signal n.
+ * 1.  Exit code 1: the kernel refused, or the workflow failed. 2: wrong usage, which codes of `T0_CLI_` name too.
+ *     128 + n: ended by signal n.
  * 2.  With --json the message is one line of problem details, for wrong usage too; else it has the event, the code and
  *     the next step. An interruption is always described in words.
  */
@@ -31,7 +32,10 @@ export function reportError(thrown: unknown, terminal: Terminal, json: boolean):
   return isWrongUsage(thrown) ? 2 : 1;
 }
 
-const isWrongUsage = (thrown: unknown): boolean => thrown instanceof UsageError || thrown instanceof CommanderError;
+const isWrongUsage = (thrown: unknown): boolean =>
+  thrown instanceof UsageError ||
+  thrown instanceof CommanderError ||
+  (thrown instanceof KernelErrorException && thrown.error.code.startsWith("T0_CLI_"));
 
 /** Renders a thrown error; null if commander has printed it already. */
 function renderThrown(thrown: unknown): string | null {

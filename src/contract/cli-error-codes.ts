@@ -1,0 +1,6 @@
+/** The rows of the catalogue of error codes that the command line emits; a command that is used wrongly ends with 2. */
+import { input } from "./error-row.ts";
+
+export const cliErrorCodes = {
+  T0_CLI_FILE_INVALID: input("Correct the file where the message says, then run the command again."),
+} as const;
