@@ -15,13 +15,13 @@ export interface PushRecord {
   readonly workflow_id: string;
   readonly caller: ScopedCaller;
   readonly url: string;
-  readonly token: string;
-  readonly authentication?: { readonly scheme: string; readonly credentials: string } | undefined;
+  /** The credentials that the client gave for its address, encrypted under the secret of the handler. */
+  readonly sealed: string;
   /** The sequence of the last event of the workflow that the address has been told of. */
   readonly told: number;
 }
 
-/** The store of notifications. It holds credentials that clients gave for their own addresses. */
+/** The store of notifications. */
 export interface PushStore {
   /** Keeps a record, in place of the one with its key. */
   readonly keep: (record: PushRecord) => Promise<void>;

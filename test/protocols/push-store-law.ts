@@ -3,9 +3,8 @@ import { expect } from "vitest";
 import type { PushRecord, PushStore } from "../../src/index.ts";
 
 export const pushRecord = (key: string, more: Partial<PushRecord> = {}): PushRecord => ({
-  ...{ key, id: "p", workflow_id: "wf_1", url: "https://client.example/é?a='b'", token: 't"1', told: 3 },
+  ...{ key, id: "p", workflow_id: "wf_1", url: "https://client.example/é?a='b'", sealed: 's"1', told: 3 },
   caller: { tenant_id: "7", principal: { type: "user", id: 7, role: "user" }, scopes: ["outcome:read"] },
-  authentication: { scheme: "Bearer", credentials: "hidden" },
   ...more,
 });
 
@@ -13,8 +12,8 @@ export const pushRecord = (key: string, more: Partial<PushRecord> = {}): PushRec
 export async function expectPushLaw(store: PushStore): Promise<void> {
   expect(await store.list()).toEqual([]);
   await store.keep(pushRecord("b"));
-  await store.keep(pushRecord("B", { authentication: undefined }));
-  expect(await store.list()).toEqual([pushRecord("B", { authentication: undefined }), pushRecord("b")]);
+  await store.keep(pushRecord("B", { sealed: "" }));
+  expect(await store.list()).toEqual([pushRecord("B", { sealed: "" }), pushRecord("b")]);
   await store.keep(pushRecord("b", { told: 9 }));
   expect((await store.list()).map(({ key, told }) => [key, told])).toEqual([
     ["B", 3],

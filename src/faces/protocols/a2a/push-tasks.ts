@@ -12,13 +12,14 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { KernelErrorException, raise } from "../../../contract/kernel-error.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
-import type { Kernel, PushRecord, PushStore } from "../../../index.ts";
+import type { Kernel } from "../../../index.ts";
 import { postText } from "../../../observers/notifiers/post-text.ts";
 import { webhookHeaders } from "../../../observers/notifiers/standard-webhooks.ts";
 import type { StreamPlaces } from "../../http/stream-places.ts";
 import { type AgentContext, readWorkflow } from "../agent-context.ts";
 import type { PushConfig } from "./a2a-messages.ts";
 import type { A2aOptions } from "./a2a-options.ts";
+import { type NotifiedAddress, type NotifiedAddresses, sealedPushes } from "./sealed-pushes.ts";
 import { contextIdOf, statusOf } from "./task-view.ts";
 
 /** The answers to the methods about notifications, and the work of sending them. */
@@ -46,7 +47,7 @@ interface Sending {
 
 /** The addresses that are being told. */
 interface Running {
-  readonly begin: (record: PushRecord) => void;
+  readonly begin: (record: NotifiedAddress) => void;
   /** Ends one, and resolves once nothing of it is left. */
   readonly end: (key: string) => Promise<void>;
   readonly count: () => number;
@@ -54,7 +55,7 @@ interface Running {
 }
 
 /** Follows tasks for addresses. A record whose task has ended, or that was given up, leaves the store. */
-function createRunning(sending: Sending, { drop }: PushStore): Running {
+function createRunning(sending: Sending, store: NotifiedAddresses): Running {
   const { kernel, options } = sending;
   const running = new Map<string, { readonly stop: AbortController; readonly ended: Promise<void> }>();
   const end = async (key: string): Promise<void> => {
@@ -68,9 +69,9 @@ function createRunning(sending: Sending, { drop }: PushStore): Running {
       const contextOf = (caller: ScopedCaller): AgentContext => ({ ...sending, caller, gone: stop.signal });
       const warn = (thrown: unknown): void =>
         options.logger?.warn({ thrown, task: record.workflow_id }, "notifications of a task stopped");
-      const ended = follow({ record, options, kernel, contextOf, stop: stop.signal })
+      const ended = follow({ record, store, options, kernel, contextOf, stop: stop.signal })
         .then(async () => {
-          if (!stop.signal.aborted) await drop(record.key);
+          if (!stop.signal.aborted) await store.drop(record.key);
         })
         .catch(warn)
         .finally(() => running.delete(record.key));
@@ -87,18 +88,18 @@ export function createPushTasks(sending: Sending): PushTasks {
   const { push, limits, logger } = sending.options;
   if (push === undefined)
     return { check: refuseOff, create: refuse, get: refuse, list: refuse, drop: refuse, close: async () => undefined };
-  const { store } = push;
+  const store = sealedPushes({ ...push, logger });
   const running = createRunning(sending, store);
   const opened = store
     .list()
     .then((records) => records.forEach(running.begin))
     .catch((thrown: unknown) => logger?.error({ thrown }, "the notifications of tasks could not be read"));
-  const ofTask = async (context: AgentContext, taskId: string): Promise<readonly PushRecord[]> => {
+  const ofTask = async (context: AgentContext, taskId: string): Promise<readonly NotifiedAddress[]> => {
     const state = await readWorkflow(context, taskId);
     const records = (await store.list()).filter(({ workflow_id }) => workflow_id === state.workflow_id);
     return records.filter(({ caller }) => isSameCaller(caller, context.caller));
   };
-  const find = async (context: AgentContext, taskId: string, id: string): Promise<PushRecord> =>
+  const find = async (context: AgentContext, taskId: string, id: string): Promise<NotifiedAddress> =>
     (await ofTask(context, taskId)).find((record) => record.id === id) ??
     raise(kernelError("T0_A2A_PUSH_UNKNOWN", "the task has no such notifications", pushRef));
   const check: PushTasks["check"] = ({ url }) => requirePostable(url, push.allowPrivate);
@@ -154,7 +155,7 @@ function requirePostable(url: string, allowPrivate: boolean): void {
 }
 
 /** Returns the notifications as their caller reads them, without the credentials. */
-const toConfig = ({ id, workflow_id, url, authentication }: PushRecord): object => ({
+const toConfig = ({ id, workflow_id, url, authentication }: NotifiedAddress): object => ({
   id,
   taskId: workflow_id,
   url,
@@ -162,7 +163,8 @@ const toConfig = ({ id, workflow_id, url, authentication }: PushRecord): object 
 });
 
 interface Following {
-  readonly record: PushRecord;
+  readonly record: NotifiedAddress;
+  readonly store: NotifiedAddresses;
   readonly options: A2aOptions;
   readonly kernel: Kernel;
   readonly contextOf: (caller: ScopedCaller) => AgentContext;
@@ -170,7 +172,7 @@ interface Following {
 }
 
 /** Posts each change of the task's status, until the task has ended or the signal aborts. */
-async function follow({ record, options, kernel, contextOf, stop }: Following): Promise<void> {
+async function follow({ record, store, options, kernel, contextOf, stop }: Following): Promise<void> {
   const context = contextOf(record.caller);
   let last = "";
   const { told: after, workflow_id } = record;
@@ -185,12 +187,12 @@ async function follow({ record, options, kernel, contextOf, stop }: Following): 
     const statusUpdate = { taskId: workflow_id, contextId: contextIdOf(state), status };
     const isTaken = await post({ record, options, stop }, `${record.id}-${workflow_id}-${sequence}`, { statusUpdate });
     if (!isTaken || stop.aborted) return;
-    await options.push?.store.keep({ ...record, told: sequence });
+    await store.keep({ ...record, told: sequence });
     if (isTerminal(state.state)) return;
   }
 }
 
-const callerOf = ({ caller: { tenant_id, principal } }: PushRecord) => ({ tenant_id, principal });
+const callerOf = ({ caller: { tenant_id, principal } }: NotifiedAddress) => ({ tenant_id, principal });
 
 /** Posts until it is taken; returns whether it was. It is given up after `limits.maxPushAttempts`. */
 async function post(
