@@ -223,15 +223,24 @@ const askAsWell = ({ added_roles = [] }: Gate, role: string): Partial<Gate> => (
 
 type Judged = EventPayloads["POLICY_DECIDED"] & { readonly at: string };
 
-/** Keeps the last judgement of the call that an open gate shows, if it is a denial. An edit is another call. */
-export function keepDenial(record: WorkflowRecord, stepId: string, judged: Judged): void {
-  const { decision, payload_hash, decided_by, policies = [], reason, asked_at, at } = judged;
+/** Returns the open gate of a step at which people approve the payload that was judged. */
+export function gateShowing(
+  record: WorkflowRecord,
+  stepId: string,
+  { payload_hash }: Pick<Judged, "payload_hash">,
+): Gate | undefined {
   const isShown = ({ step_id, kind, status, payload_digest }: Gate): boolean =>
     step_id === stepId &&
     kind === "approval" &&
     (status === "open" || status === "suspended") &&
     payload_digest === payload_hash;
-  const gate = [...record.gates.values()].find(isShown);
+  return [...record.gates.values()].find(isShown);
+}
+
+/** Keeps the last judgement of the call that an open gate shows, if it is a denial. An edit is another call. */
+export function keepDenial(record: WorkflowRecord, stepId: string, judged: Judged): void {
+  const { decision, decided_by, policies = [], reason, asked_at, at } = judged;
+  const gate = gateShowing(record, stepId, judged);
   if (gate === undefined) return;
   const { denied: _, ...without } = gate;
   const denied = { rule: decided_by ?? policies[0] ?? "unnamed", reason, at: asked_at ?? at };

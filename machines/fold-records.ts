@@ -128,6 +128,7 @@ export function newStep(step: StepRecord["step"], planId: string, added: Added |
     attempt: 0,
     attempts: [],
     decision: null,
+    decided_on: null,
     action_id: null,
     retry_due: null,
     parked: null,

@@ -15,7 +15,7 @@ import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/wo
 import { chartEvent, lifecycleCharts } from "./charts.ts";
 import { addSteps } from "./fold-added.ts";
 import { endHandlers } from "./fold-ends.ts";
-import { gateHandlers, keepDenial, voidGates } from "./fold-gates.ts";
+import { gateHandlers, gateShowing, keepDenial, voidGates } from "./fold-gates.ts";
 import {
   addAttempt,
   addRequester,
@@ -255,6 +255,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     });
     if (payload.stage !== "action") return;
     step.decision = { asked_at: meta.at, ...withDefaults(payload) };
+    step.decided_on = { gate: gateShowing(record, step.step.step_id, payload), spent: record.spent };
     keepDenial(record, step.step.step_id, { ...payload, at: meta.at });
   },
   ACTION_STARTED(record, payload, meta) {

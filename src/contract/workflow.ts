@@ -44,8 +44,9 @@ export interface StepRecord {
   /** Attempts of this run. */
   attempt: number;
   attempts: AttemptTrace[];
-  /** The last policy decision on its call; `asked_at` is the ISO instant of the question. */
+  /** The last policy decision on its call, the ISO instant of the question, and the gate and the money spent then. */
   decision: (PolicyDecision & { payload_hash: string; asked_at: string }) | null;
+  decided_on: { readonly gate: Gate | undefined; readonly spent: number } | null;
   action_id: string | null;
   retry_due: string | null;
   /** The last wait of this run; null if it never parked. */

@@ -328,36 +328,3 @@ describe("a gate whose call policy denies now", () => {
     expect((await t.kernel.verify()).ok).toBe(true);
   });
 });
-
-describe("two approvals that policy is asked about at once", () => {
-  it("are each judged with the approvals that stand when they count", async () => {
-    const asked: (number | undefined)[] = [];
-    const both = Promise.withResolvers<void>();
-    const one = definePolicy({
-      name: "one",
-      stages: ["gate"],
-      async evaluate({ subject: { approvals } }) {
-        asked.push(approvals?.length);
-        if (asked.length === 2) both.resolve();
-        await both.promise;
-        return approvals === undefined ? null : { decision: "DENY", reason: "another has approved it" };
-      },
-    });
-    const pay = counted("Pay.Out", { effect: "write_draft" });
-    const gate = { reason: "look", quorum: { approvals: 2 } };
-    await using t = await createTestKernel({ capabilities: [oneStep(pay, { ...looked, gate })], policies: [one] });
-    const { workflow_id: id } = await t.run(intentType);
-    const votes = [1, 2].map((n) =>
-      t.kernel.decideGate(id, {
-        tenant_id: testCaller.tenant_id,
-        principal: { type: "user", id: n, role: "user" },
-        decision: "approve",
-      }),
-    );
-    const refused = (await Promise.allSettled(votes)).filter(({ status }) => status === "rejected");
-    expect(refused).toMatchObject([{ reason: { error: { code: "T5_POLICY_DENIED" } } }]);
-    expect(asked).toEqual([undefined, undefined, 1]);
-    expect((await t.kernel.workflow(id)).gates[0]?.votes).toHaveLength(1);
-    expect((await t.kernel.replay(id)).difference).toBeNull();
-  });
-});

@@ -3,6 +3,7 @@
  * allows.
  */
 
+import { digest } from "../../../../contract/digest.ts";
 import { gateIdOf } from "../../../../contract/gate.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import { deepFreeze, type Json } from "../../../../contract/json.ts";
@@ -69,11 +70,21 @@ const approvalsOf = (run: Run, { step, hash }: Pick<Prepared, "step" | "hash">) 
 export const askedOfShown = ({ step, payload, hash }: Prepared, moment: PolicyMoment) =>
   ({ stage: "action", subject: step.name, step_id: step.step_id, payload, hash, moment }) as const;
 
-/** Returns the judgement of policy on this payload if it was asked for at the instant of this pass; else null. */
-export function judgementOfNow(run: Run, { step, hash }: Prepared): PolicyDecision | null {
-  const standing = run.scopes.keep("now:standing", () => stepOf(run, step.step_id).decision);
-  const isOfNow = run.scopes.keep("now:stands", () => standing?.asked_at === instantText(run.now));
-  return isOfNow && standing?.payload_hash === hash ? standing : null;
+/**
+ * Returns the judgement of policy on this payload if it was asked for at the instant of this pass, and nothing else
+ * that rules read has changed since; else null. `since` is the number of approvals for which it was made and which are
+ * not changes: none at a vote, one at the call that a vote begins.
+ */
+export function judgementOfNow(run: Run, { step, hash }: Prepared, since: 0 | 1): PolicyDecision | null {
+  const { decision, decided_on } = run.scopes.keep("now:standing", () => {
+    const { decision, decided_on } = stepOf(run, step.step_id);
+    return { decision, decided_on };
+  });
+  const isOfNow = run.scopes.keep("now:stands", () => decision?.asked_at === instantText(run.now));
+  if (!isOfNow || decision?.payload_hash !== hash || decided_on?.spent !== run.log.record.spent) return null;
+  const [before, now] = [approvalsOn(decided_on.gate, hash), approvalsOf(run, { step, hash })];
+  const isSame = now.length <= before.length + since && digest(now.slice(0, before.length)) === digest(before);
+  return isSame ? decision : null;
 }
 
 /**
@@ -81,7 +92,7 @@ export function judgementOfNow(run: Run, { step, hash }: Prepared): PolicyDecisi
  * begin.
  */
 export const judgeNow = (run: Run, shown: Prepared): PolicyDecision =>
-  judgementOfNow(run, shown) ??
+  judgementOfNow(run, shown, 1) ??
   askPolicy(
     run,
     { ...askedOfShown(shown, "call"), key: `policy:${shown.hash}` },

@@ -62,7 +62,7 @@ export function decideGate(run: Run, command: DecisionCommand): GateResponse {
   if (!(isPlainRejection(request) && isTimely) && isOutdated(run, standing) && isRegistered(run))
     return reviseForPolicy(run, standing);
   if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
-  const ofNow = ready === null ? null : judgementOfNow(run, ready);
+  const ofNow = ready === null ? null : judgementOfNow(run, ready, 0);
   const shown = approvalsAt(first) === approvalsAt(standing) ? first : standing;
   const judged = judge(run, shown, { request, auth, call: ofNow === null ? ready : null });
   requireUnchanged(run, { standing: first, still: standing }, judged);
