@@ -9,14 +9,37 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as EarlierClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as EarlierStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as EarlierHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Gate } from "../../src/index.ts";
 import { launcher } from "../cli/command-line.ts";
 
 export type Face = "stdio" | "http";
+/** The package of the client: `sdk` is the official one of 2025-11-25 and before, `client` that of both eras. */
+export type Library = "sdk" | "client";
+
+/** The classes of both packages, which have the methods in common that are used here. */
+const libraries = {
+  client: { makeClient: Client, Stdio: StdioClientTransport, Http: StreamableHTTPClientTransport },
+  sdk: { makeClient: EarlierClient, Stdio: EarlierStdio, Http: EarlierHttp },
+} as unknown as Readonly<
+  Record<
+    Library,
+    {
+      readonly makeClient: typeof Client;
+      readonly Stdio: typeof StdioClientTransport;
+      readonly Http: typeof StreamableHTTPClientTransport;
+    }
+  >
+>;
+const settings = { versionNegotiation: { mode: "auto" } } as const;
 
 export interface GuardStart {
   readonly folder: string;
   readonly face: Face;
+  /** The package of the client; `client` by default. */
+  readonly library?: Library;
   /** The seconds that a call waits for a person. */
   readonly wait: number;
   /** The server behind: a program and its arguments. */
@@ -49,13 +72,14 @@ const approver = "an-approver-of-this-test";
 const token = "a-client-of-this-test";
 
 /** Starts a guard, and connects a client to it. */
-export async function startGuard({ folder, face, wait, server, node = [], options = [], env }: GuardStart) {
+export async function startGuard(start: GuardStart) {
+  const { folder, face, wait, server, node = [], options = [], env, library = "client" } = start;
   const port = face === "stdio" ? ["--port", "0"] : ["--listen", "0", "--token", token];
   const guard = ["guard", "--db", "guard.db", ...port, "--wait", String(wait), "--approver-token", approver];
   const args = [...node, launcher, ...guard, ...options, "--", process.execPath, ...server];
   const at = { cwd: folder, env: { ...environment, ...env } };
-  const started = face === "stdio" ? await overStdio(args, at) : await overHttp(args, at);
-  return { ...started, ...personAt(started.url), connect: () => connectTo(started.url) };
+  const started = face === "stdio" ? await overStdio(args, at, library) : await overHttp(args, at, library);
+  return { ...started, ...personAt(started.url), connect: () => connectTo(started.url, library) };
 }
 
 interface Surroundings {
@@ -64,20 +88,21 @@ interface Surroundings {
 }
 type Connected = Pick<StartedGuard, "client" | "url" | "pid" | "ended" | "stop">;
 
-async function overStdio(args: string[], at: Surroundings): Promise<Connected> {
-  const transport = new StdioClientTransport({ command: process.execPath, args, ...at, stderr: "pipe" });
+async function overStdio(args: string[], at: Surroundings, library: Library): Promise<Connected> {
+  const { makeClient, Stdio } = libraries[library];
+  const transport = new Stdio({ command: process.execPath, args, ...at, stderr: "pipe" });
   const listening = Promise.withResolvers<string>();
   transport.stderr?.on("data", readAddress(listening));
-  const client = new Client({ name: "test", version: "1" });
+  const client = new makeClient({ name: "test", version: "1" }, settings);
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   client.onclose = resolve;
   await client.connect(transport);
   return { client, url: await listening.promise, pid: transport.pid ?? 0, ended, stop: () => client.close() };
 }
 
-async function overHttp(args: string[], at: Surroundings): Promise<Connected> {
+async function overHttp(args: string[], at: Surroundings, library: Library): Promise<Connected> {
   const { url, pid, ended, stop: end } = await listen(args, at);
-  const client = await connectTo(url);
+  const client = await connectTo(url, library);
   const stop = async (): Promise<void> => {
     await client.close();
     await end();
@@ -85,10 +110,11 @@ async function overHttp(args: string[], at: Surroundings): Promise<Connected> {
   return { client, url, pid, ended, stop };
 }
 
-async function connectTo(url: string): Promise<Client> {
+async function connectTo(url: string, library: Library): Promise<Client> {
+  const { makeClient, Http } = libraries[library];
   const headers = { authorization: `Bearer ${token}` };
-  const client = new Client({ name: "test", version: "1" });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }));
+  const client = new makeClient({ name: "test", version: "1" }, settings);
+  await client.connect(new Http(new URL(`${url}/mcp`), { requestInit: { headers } }));
   return client;
 }
 
