@@ -2,6 +2,9 @@
 import { busy, external, input, policy, resource } from "./error-row.ts";
 
 export const guardErrorCodes = {
+  T0_OAUTH_DISCOVERY_FAILED: external(
+    "Check the issuer and what it publishes, or name the address of its keys by --jwks.",
+  ),
   T0_HTTP_PROXY_HEADER: input("Have the proxy set the header itself, once, with the name of one user."),
   T0_HTTP_PROXY_UNTRUSTED: policy("Ask through the proxy, or without the header."),
   T0_GUARD_WAITING: resource(

@@ -1,12 +1,13 @@
 /** A guard as a resource of OAuth: a real issuer on this machine, and budgets of each user whom its tokens name. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expect, it, onTestFinished } from "vitest";
+import { createResourceServer } from "../../src/faces/http/resource-server.ts";
 import { runHere } from "../cli/command-line.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
 import { call, textOf } from "./guard-fixture.ts";
@@ -22,16 +23,26 @@ export const host = defineHost({ budgets: { limits } });
 async function openIssuer() {
   const { publicKey, privateKey } = await generateKeyPair("ES256");
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" }] };
-  const server = createServer((_, answer) => answer.end(JSON.stringify(keys))).listen(0, "127.0.0.1");
+  const server = createServer(({ url }, answer) => {
+    const metadata = { issuer, jwks_uri: `${issuer}/keys` };
+    const found = { "/.well-known/oauth-authorization-server/team": metadata, "/team/keys": keys }[url ?? ""];
+    answer.writeHead(found === undefined ? 404 : 200).end(JSON.stringify(found));
+  }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const sign = (sub: string, claims: object = {}, key = privateKey): Promise<string> =>
-    new SignJWT({ scope: "openid mcp:tools", iss: issuer, aud: audience, sub, ...claims })
-      .setProtectedHeader({ alg: "ES256", kid: "k1" })
-      .setExpirationTime("5m")
-      .sign(key);
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/team`;
+  const sign = (sub: string, claims: object = {}, key = privateKey): Promise<string> => {
+    const token = new SignJWT({ scope: "openid mcp:tools", iss: issuer, aud: audience, sub, ...claims });
+    if (!("exp" in claims)) token.setExpirationTime("5m");
+    return token.setProtectedHeader({ alg: "ES256", kid: "k1" }).sign(key);
+  };
   return { issuer, sign };
+}
+
+interface Asking {
+  readonly query?: string;
+  readonly scheme?: string;
+  readonly "mcp-session-id"?: string;
 }
 
 async function prepare(readOnlyHint = true) {
@@ -42,16 +53,17 @@ async function prepare(readOnlyHint = true) {
   const { server, called } = hostileServer(folder, looks);
   const { issuer, sign } = await openIssuer();
   writeFileSync(join(folder, "host.ts"), hostText);
-  const keys = ["--issuer", issuer, "--jwks", `${issuer}/jwks`, "--audience", audience, "--host", "host.ts"];
+  const keys = ["--issuer", issuer, "--audience", audience, "--host", "host.ts"];
   const guard = await startGuard({ folder, face: "http", wait: 5, server, options: keys });
   onTestFinished(guard.stop);
-  const ask = (token?: string) =>
-    fetch(`${guard.url}/mcp`, {
+  const ask = (token?: string, { query = "", scheme = "Bearer", ...headers } = {} as Asking) =>
+    fetch(`${guard.url}/mcp${query}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(token !== undefined && { authorization: `${scheme} ${token}` }),
+        ...headers,
       },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
     });
@@ -76,8 +88,8 @@ it("names its metadata to clients without a token, and refuses tokens that are n
       scopes_supported: ["mcp:tools"],
       bearer_methods_supported: ["header"],
     });
-  const refusedBy = async (token?: string) => {
-    const answer = await ask(token);
+  const refusedBy = async (token?: string, asking: Asking = {}) => {
+    const answer = await ask(token, asking);
     return [answer.status, answer.headers.get("www-authenticate")];
   };
   expect(await refusedBy()).toEqual([401, `Bearer ${named}`]);
@@ -87,11 +99,74 @@ it("names its metadata to clients without a token, and refuses tokens that are n
     await sign("ann", {}, strange),
     await sign("ann", { aud: "https://other.test/mcp" }),
     await sign("ann", { iss: "https://other.test" }),
+    await sign("ann", { exp: 1 }),
+    await sign("ann", { nbf: 4_000_000_000 }),
     await sign("", {}),
   ];
   for (const token of bad) expect(await refusedBy(token)).toEqual([401, `Bearer error="invalid_token", ${named}`]);
+  // A client that brings no bearer did not know that it needs one: no error is named.
+  const good = await sign("ann");
+  expect(await refusedBy(good, { scheme: "Basic" })).toEqual([401, `Bearer ${named}`]);
+  expect(await refusedBy(undefined, { query: `?access_token=${good}` })).toEqual([401, `Bearer ${named}`]);
   const narrow = await sign("ann", { scope: "openid" });
   expect(await refusedBy(narrow)).toEqual([403, `Bearer error="insufficient_scope", ${named}`]);
+});
+
+it.each([
+  ["https://guard.test", "https://guard.test/.well-known/oauth-protected-resource"],
+  ["https://guard.test/", "https://guard.test/.well-known/oauth-protected-resource"],
+  ["https://guard.test/files/mcp", "https://guard.test/.well-known/oauth-protected-resource/files/mcp"],
+])(
+  "takes tokens for %s to the character, and names its metadata in the 401 of its path",
+  async (resource, metadata) => {
+    const callerOf = (id: string) => ({ tenant_id: 1, principal: { type: "user", id, role: "user" } });
+    const at = { issuer: "https://a.test", jwks: new URL("https://a.test/jwks"), scope: "s", path: "/mcp", callerOf };
+    const { jwt, callbacks, challenge } = createResourceServer({ ...at, resource });
+    expect(jwt.audience).toBe(resource);
+    const refuse = challenge(async () => new Response(null, { status: 401 }));
+    const told = await refuse(new Request("http://127.0.0.1:1/mcp"));
+    expect(told.headers.get("www-authenticate")).toBe(`Bearer resource_metadata="${metadata}", scope="s"`);
+    const answer = await callbacks[new URL(metadata).pathname]?.(new Request(metadata));
+    expect(await answer?.json()).toMatchObject({ resource, authorization_servers: ["https://a.test"] });
+    const elsewhere = await refuse(new Request("http://127.0.0.1:1/v1/session"));
+    expect(elsewhere.headers.has("www-authenticate")).toBe(false);
+  },
+);
+
+it("answers at the host that its tokens name, and at no other one that is not of this machine", async () => {
+  const { guard, sign } = await prepare();
+  const statusAt = async (host: string): Promise<number | undefined> => {
+    const accept = "application/json, text/event-stream";
+    const headers = { host, accept, "content-type": "application/json", authorization: `Bearer ${await sign("ann")}` };
+    const sent = request(`${guard.url}/mcp`, { method: "POST", headers });
+    sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }));
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  };
+  expect(await statusAt("evil.test")).toBe(403);
+  expect(await statusAt("guard.test")).toBe(await statusAt("127.0.0.1"));
+});
+
+it("asks for the token in each request, also within a session", async () => {
+  const { guard, sign } = await prepare();
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  const authorization = `Bearer ${await sign("ann")}`;
+  const begun = await fetch(`${guard.url}/mcp`, { method: "POST", headers: { ...headers, authorization }, body });
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? expect.fail() };
+  for (const method of ["POST", "GET", "DELETE"]) {
+    const init = { method, headers: { ...headers, ...session }, ...(method === "POST" && { body }) };
+    expect([method, (await fetch(`${guard.url}/mcp`, init)).status]).toEqual([method, 401]);
+  }
+});
+
+it("ends with the next step where nobody publishes the keys of the issuer", async () => {
+  const options = ["--issuer", "http://127.0.0.1:1", "--listen", "0", "--audience", audience];
+  const { code, err } = await runHere("guard", ...options, "--upstream", "http://127.0.0.1:1/mcp");
+  expect([code, err]).toEqual([1, expect.stringContaining("T0_OAUTH_DISCOVERY_FAILED")]);
+  expect(err).toContain("--jwks");
 });
 
 it("counts the calls of each user by themselves, and refuses the one whose budget is spent", async () => {
@@ -144,7 +219,10 @@ it("lets the token of a client reach the guard's address, and no other address o
 });
 
 it.each([
-  [["--issuer", "https://a.test"], "go together"],
+  [["--jwks", "https://a.test/jwks"], "give --issuer"],
+  [["--issuer", "http://a.test"], "an address of https"],
+  [["--issuer", "https://a.test", "--jwks", "http://a.test/jwks"], "an address of https"],
+  [["--issuer", "https://a.test?x"], "no query"],
   [["--issuer", "https://a.test", "--jwks", "https://a.test/jwks"], "give --listen"],
   [["--issuer", "https://a.test", "--jwks", "https://a.test/jwks", "--listen", "0"], "give --audience"],
   [["--scope", "a b"], "It is one scope"],

@@ -184,6 +184,7 @@ describe("a key set at an address", () => {
     ["says what is no JSON", (response) => response.end("<html>")],
     ["says what is no key set", (response) => response.end('{"keys":{}}')],
     ["has keys that are none", (response) => response.end('{"keys":[{"kid":"one","kty":"EC","alg":"ES256"}]}')],
+    ["is too large", (response) => response.end(JSON.stringify({ keys: [one.jwk], more: "x".repeat(1_000_000) }))],
     ["ends in the middle", (response) => void response.destroy()],
   ])("that %s leaves its callers nobody, and the log hears of it", async (what, answer) => {
     await using keys = await openKeys([one]);

@@ -10,6 +10,7 @@ import { BlockList, isIP } from "node:net";
 import { type Command, InvalidArgumentError } from "commander";
 import type { ScopedCaller } from "../../contract/auth-context.ts";
 import { clientScope } from "../guard/client-scope.ts";
+import { isSecure } from "../guard/secure-address.ts";
 import { type CommonOptions, callerOf, urlReader } from "./options.ts";
 import { readTokens } from "./read-tokens.ts";
 import { UsageError } from "./report-error.ts";
@@ -54,12 +55,23 @@ export const addGuardUsers = (command: Command): Command =>
       collectNetwork,
       [],
     )
-    .option("--issuer <url>", "over HTTP, take access tokens of this OAuth authorization server", readHttps)
-    .option("--jwks <url>", "the address of the issuer's keys", readHttps)
-    .option("--audience <url>", "the guard's address as these tokens name it (default: its own)", readHttps)
+    .option("--issuer <url>", "over HTTP, take access tokens of this OAuth authorization server", readIssuer)
+    .option("--jwks <url>", "the address of the issuer's keys (default: what the issuer's metadata name)", readSecure)
+    .option("--audience <url>", "the guard's address as these tokens name it (default: its own)", readAudience)
     .option("--scope <scope>", "the scope that these tokens need", readScope, "mcp:tools");
 
-const readHttps = urlReader("https://auth.example");
+const readAudience = urlReader("https://guard.example/mcp");
+
+function readSecure(value: string): string {
+  if (isSecure(value)) return value;
+  throw new InvalidArgumentError("It is an address of https, or of this machine, such as https://auth.example.");
+}
+
+/** Reads an issuer, which has no query and no fragment (RFC 8414, section 2). */
+function readIssuer(value: string): string {
+  if (!/[?#]/.test(value)) return readSecure(value);
+  throw new InvalidArgumentError("An issuer has no query and no fragment.");
+}
 
 function readScope(value: string): string {
   if (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value)) return value;
@@ -138,15 +150,28 @@ async function readProxy(options: GuardUsers) {
 async function readResource(options: GuardUsers) {
   const { issuer, jwks, listen, scope, audience } = options;
   if (issuer === undefined && jwks === undefined) return null;
-  if (issuer === undefined || jwks === undefined) throw new UsageError("--issuer and --jwks go together");
+  if (issuer === undefined) throw new UsageError("--jwks is the address of an issuer's keys: give --issuer");
   if (listen === undefined) throw new UsageError("--issuer is for clients over HTTP: give --listen");
   if (listen === 0 && audience === undefined) throw new UsageError("the port is not known before: give --audience");
   const { createResourceServer } = await import("../http/resource-server.ts");
   return createResourceServer({
     issuer,
     scope,
-    jwks: new URL(jwks),
-    resource: new URL(audience ?? `http://127.0.0.1:${listen}/mcp`),
+    jwks: jwks === undefined ? await findKeys(issuer) : new URL(jwks),
+    resource: audience ?? `http://127.0.0.1:${listen}/mcp`,
+    path: "/mcp",
     callerOf: clientOf(options),
   });
+}
+
+/** The bounds of an issuer's metadata. */
+const metadataBounds = { maxBytes: 1_000_000, redirects: 3 };
+
+/** Finds the keys of an issuer by its metadata. @throws KernelErrorException T0_OAUTH_DISCOVERY_FAILED. */
+async function findKeys(issuer: string): Promise<URL> {
+  const [{ discoverKeys }, { fetchBounded }] = await Promise.all([
+    import("../guard/discover-issuer.ts"),
+    import("../http/fetch-bounded.ts"),
+  ]);
+  return discoverKeys(issuer, (address, init) => fetchBounded(address, metadataBounds, init));
 }

@@ -12,6 +12,7 @@ import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { showText } from "../../protocol/visible-text.ts";
 import type { Guard } from "../guard/create-guard.ts";
+import type { McpHandlerOptions } from "../mcp/index.ts";
 import { complainTo } from "./complain-to.ts";
 import { addGuardUsers, type GuardUsers, type KnownClients, readClients } from "./guard-users.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
@@ -109,8 +110,8 @@ async function openGuard(session: Session<GuardCommand>, command: readonly strin
   const { options } = session;
   const upstreams = readUpstreams(options, command);
   await requireKnownRole(options);
-  const clients = await readClients(options);
   await loadAllPeers("countersign guard", [import("../http/entry.ts"), import("../mcp/entry.ts")]);
+  const clients = await readClients(options);
   const { createGuard } = await import("../guard/create-guard.ts");
   const { learningRules } = await import("../guard/learning-rules.ts");
   let console = "";
@@ -165,10 +166,11 @@ async function serveFaces(
 ): Promise<Faces> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const { createGuardHandler, serveGuardStdio } = await import("../guard/guard-front.ts");
-  const { listen, answerGates: answersGates, approverToken: approver } = options;
+  const { listen, answerGates: answersGates, approverToken: approver, audience } = options;
   const logger = complainTo(terminal);
   const { resource, proxy, tokens, made } = clients;
-  const handler = listen === undefined ? null : createGuardHandler(guard, kernel, { answersGates, logger });
+  const handler =
+    listen === undefined ? null : createGuardHandler(guard, kernel, { answersGates, logger, ...hostsOf(audience) });
   const { forClients } = await import("../guard/client-scope.ts");
   const mount = handler === null ? null : forClients(handler.handle);
   const app = createHttpApp(kernel, {
@@ -208,6 +210,12 @@ async function serveFaces(
       await server.close({ graceMs: 0 });
     },
   };
+}
+
+/** Returns the hosts that clients and their pages may name: those of this machine, and the one that tokens name. */
+function hostsOf(audience: string | undefined): Pick<McpHandlerOptions, "allowedHosts" | "allowedOrigins"> {
+  const hosts = ["localhost", "127.0.0.1", "[::1]", ...(audience === undefined ? [] : [new URL(audience).hostname])];
+  return { allowedHosts: hosts, allowedOrigins: hosts };
 }
 
 /** Listens at the port that is asked for; a console whose port is taken takes any other one. */

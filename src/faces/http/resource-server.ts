@@ -14,8 +14,10 @@ export interface ResourceOptions {
   readonly issuer: string;
   /** The address of its keys. */
   readonly jwks: URL;
-  /** The address of the resource: the claim `aud` of its tokens. */
-  readonly resource: URL;
+  /** The address of the resource as its tokens name it, to the character: the claim `aud`. */
+  readonly resource: string;
+  /** The path of the app at which the resource is asked; a proxy may serve it at another one. */
+  readonly path: string;
   /** The scope that a token needs. */
   readonly scope: string;
   /** Makes the caller of the subject of a token. */
@@ -36,14 +38,18 @@ export interface ResourceServer {
 const wellKnown = "/.well-known/oauth-protected-resource";
 
 /** Creates the parts of a resource for `createHttpApp`. */
-export function createResourceServer({ issuer, jwks, resource, scope, callerOf }: ResourceOptions): ResourceServer {
+export function createResourceServer(options: ResourceOptions): ResourceServer {
+  const { issuer, jwks, resource, path, scope, callerOf } = options;
+  const { origin, pathname } = new URL(resource);
+  // The metadata of a resource without a path lie at the address without a path (RFC 9728, section 3.1).
+  const metadataPath = pathname === "/" ? wellKnown : `${wellKnown}${pathname}`;
   const metadata = {
-    resource: resource.href,
+    resource,
     authorization_servers: [issuer],
     scopes_supported: [scope],
     bearer_methods_supported: ["header"],
   };
-  const named = `resource_metadata="${resource.origin}${wellKnown}${resource.pathname}", scope="${scope}"`;
+  const named = `resource_metadata="${origin}${metadataPath}", scope="${scope}"`;
   const tellMetadata: Callback = async ({ method }) =>
     method === "GET" || method === "HEAD"
       ? Response.json(metadata)
@@ -52,22 +58,25 @@ export function createResourceServer({ issuer, jwks, resource, scope, callerOf }
     jwt: {
       jwks,
       issuer,
-      audience: resource.href,
+      audience: resource,
       readCaller: ({ sub = "", scope: given }) => {
         const has = typeof given === "string" && given.split(" ").includes(scope);
         const caller = callerOf(sub);
         return has ? caller : { ...caller, scopes: [] };
       },
     },
-    callbacks: { [wellKnown]: tellMetadata, [`${wellKnown}${resource.pathname}`]: tellMetadata },
+    callbacks: Object.fromEntries(
+      [wellKnown, metadataPath, `${wellKnown}${path}`].map((at) => [at, tellMetadata] as const),
+    ),
     requireScope: (mount) => async (request, caller, trace) =>
       caller.scopes?.length === 0
         ? refuse(403, `Bearer error="insufficient_scope", ${named}`)
         : mount(request, caller, trace),
     challenge: (fetch) => async (request) => {
       const answer = await fetch(request);
-      if (answer.status !== 401 || new URL(request.url).pathname !== resource.pathname) return answer;
-      const isBad = request.headers.has("authorization");
+      if (answer.status !== 401 || new URL(request.url).pathname !== path) return answer;
+      // Without a bearer the client did not know that it needs one, and no error is named (RFC 6750, section 3.1).
+      const isBad = /^bearer /i.test(request.headers.get("authorization") ?? "");
       return refuse(401, `Bearer ${isBad ? 'error="invalid_token", ' : ""}${named}`, answer);
     },
   };

@@ -6,12 +6,23 @@
  * 2.  A token without expiry or subject is refused, and so is one whose claims form no caller: a `scope` that cannot be
  *     read would narrow nothing, so its token is refused.
  */
-import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from "jose";
 import type { Clock } from "../../index.ts";
+import { fetchBounded } from "./fetch-bounded.ts";
 import { HttpCaller, type JwtRules } from "./http-options.ts";
 
 /** Failures to fetch a set of keys are no fault of the token: they are logged for the operator of the server. */
 const keySetFaults: ReadonlySet<string> = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"]);
+/** The largest set of keys that is read. */
+const maxKeySetBytes = 1_000_000;
 const publicAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
 
 /** A caller, until an instant (epoch ms). */
@@ -49,7 +60,11 @@ export function jwtVerifier(options: JwtRules, clock: Clock): (token: string) =>
 
 function findKey({ jwks, secret, jwksTimeoutMs, jwksCooldownMs }: JwtRules): JWTVerifyGetKey {
   if (jwks instanceof URL)
-    return createRemoteJWKSet(jwks, { timeoutDuration: jwksTimeoutMs, cooldownDuration: jwksCooldownMs });
+    return createRemoteJWKSet(jwks, {
+      timeoutDuration: jwksTimeoutMs,
+      cooldownDuration: jwksCooldownMs,
+      [customFetch]: (address, init) => fetchBounded(address, { maxBytes: maxKeySetBytes }, init as RequestInit),
+    });
   return jwks === undefined ? async () => secret as Uint8Array : createLocalJWKSet(jwks);
 }
 
