@@ -185,7 +185,7 @@ class RunningKernel {
       tokenUrl: (workflowId, request) => this.#serve(() => readTokenUrl(answering, workflowId, request)),
       answerWait: (answer) => this.#serve(() => answerWait(answering, answer)),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
-      settled: (workflowId) => this.#settled(workflowId),
+      settled: (workflowId, { signal } = {}) => this.#settled(workflowId, signal),
       execute: (workflowId) =>
         this.#serve(async () => {
           await this.#parts.wake(workflowId);
@@ -338,8 +338,8 @@ class RunningKernel {
     };
   }
 
-  #settled(workflowId: string): Promise<WorkflowState> {
-    return awaitSettled(this.#parts, workflowId, () => this.#stopping !== null);
+  #settled(workflowId: string, signal?: AbortSignal): Promise<WorkflowState> {
+    return awaitSettled(this.#parts, workflowId, () => this.#stopping !== null, signal);
   }
 
   #stop(drainMs: number): Promise<void> {

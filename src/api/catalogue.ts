@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { Caller } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, CapabilityPackage } from "../contract/capability.ts";
+import { Follow } from "../contract/follow.ts";
 import type { CapabilityClient } from "../kernel/capability-client.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { kernelCommands, submit, workflowCommands } from "./commands.ts";
@@ -16,6 +17,7 @@ const caller = Caller.optional();
 const named = { workflowId: z.string() };
 /** A value that the method reads with a schema of its own. */
 const own = z.unknown();
+const settled = { ...named, options: Follow.pick({ signal: true }).optional() };
 const ofWorkflow = promised({ ...named, caller });
 const { shape: ofPackage } = CapabilityPackage.pick({ intentType: true, version: true, outcomes: true });
 
@@ -31,7 +33,7 @@ export const operations: Declared<Kernel> = {
   ...reads,
   authorize: promised({ caller: Caller, scope: z.string() }),
   execute: promised(named),
-  settled: lasting(named),
+  settled: lasting(settled),
   stop: lasting({ options: z.strictObject({ drainMs: z.number().nonnegative().optional() }).optional() }),
   attachReport: promised({ ...named, report: own, caller }),
   deliveries: promised({}),
@@ -71,7 +73,7 @@ export const partOperations: { readonly [P in Part]: Declared<Kernel[P]> } = {
 export const clientOperations: Declared<CapabilityClient<CapabilityDefinition>> = {
   submit,
   workflow: ofWorkflow,
-  settled: promised(named),
+  settled: promised(settled),
   execute: promised(named),
   outcomes: ofWorkflow,
   gates: ofWorkflow,

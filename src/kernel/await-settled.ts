@@ -16,17 +16,19 @@ const settledRef = moduleRef(0, "kernel", "settled");
 
 /**
  * Returns the settled state, or the last known one if the kernel stops. @throws KernelErrorException T0_KERNEL_STOPPED
- * if there is none.
+ * if there is none; the reason of the signal, once it has aborted.
  */
 export async function awaitSettled(
   parts: KernelParts,
   workflowId: string,
   isStopping: () => boolean,
+  signal?: AbortSignal,
 ): Promise<WorkflowState> {
   const { executor, reading } = parts;
   const view = (record: WorkflowRecord) => viewOf(record, parts.registry);
-  const waitForChange = changesOf(parts, workflowId);
+  const waitForChange = changesOf(parts, workflowId, signal);
   for (let last: WorkflowRecord | null = null; ; ) {
+    signal?.throwIfAborted();
     const run = executor.awake(workflowId);
     // Its last row is being written: the ledger will hold what it holds.
     if (run !== null && isEnding(run)) {
@@ -63,7 +65,7 @@ const makeDurable = ({ reported, store, writer }: KernelParts, isStopping: () =>
   reported === store || isStopping() ? undefined : writer.sync();
 
 /** Waits until there is reason to look again; false if no waiter will be resumed any more. */
-function changesOf({ restWaiters, runtime }: KernelParts, workflowId: string) {
+function changesOf({ restWaiters, runtime }: KernelParts, workflowId: string, signal: AbortSignal | undefined) {
   let received: Mailbox | null = null;
   return (run: Mailbox | null): Promise<boolean> => {
     if (run?.isBusy === true && run !== received) {
@@ -76,7 +78,7 @@ function changesOf({ restWaiters, runtime }: KernelParts, workflowId: string) {
       });
     }
     const until = runtime.clock.now() + runtime.limits.tailPollMs;
-    return restWaiters.next(workflowId, { until, background: run !== null });
+    return restWaiters.next(workflowId, { until, background: run !== null, signal });
   };
 }
 

@@ -9,6 +9,7 @@ import { z } from "zod";
 import type { Caller } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import type { Follow } from "../contract/follow.ts";
 import type { GateRequest, GateResponse } from "../contract/gate.ts";
 import { type Intent, type SubmitOptions, SubmitRequest, type SubmitResponse } from "../contract/intent.ts";
 import { raise } from "../contract/kernel-error.ts";
@@ -68,7 +69,7 @@ export interface CapabilityClient<C extends CapabilityDefinition> {
   /** Submits under this version of the package, whichever is the newest. */
   submit(request: SubmitOf<C>, options?: SubmitOptions): Promise<SubmitResponse>;
   workflow(workflowId: string, caller?: Caller): Promise<WorkflowOf<C>>;
-  settled(workflowId: string): Promise<WorkflowOf<C>>;
+  settled(workflowId: string, options?: Pick<Follow, "signal">): Promise<WorkflowOf<C>>;
   execute(workflowId: string): Promise<WorkflowOf<C>>;
   /** Returns the outcomes that the package defines. */
   outcomes(workflowId: string, caller?: Caller): Promise<readonly OutcomeOf<C>[]>;
@@ -105,7 +106,7 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
       return kernel.submit({ ...request, intent_hint } as unknown as SubmitRequest, options);
     },
     workflow: (workflowId, caller) => own(kernel.workflow(workflowId, caller)),
-    settled: (workflowId) => own(kernel.settled(workflowId)),
+    settled: (workflowId, options) => own(kernel.settled(workflowId, options)),
     async execute(workflowId) {
       await own(kernel.workflow(workflowId));
       return own(kernel.execute(workflowId));

@@ -221,8 +221,11 @@ export interface Kernel extends AsyncDisposable, TenantCalls {
   feed(options?: FeedOptions, caller?: Caller): AsyncGenerator<FeedUpdate, void, void>;
   /** Rejects unless T5 grants the caller this scope; for edges, whose reads have no command that checks it. */
   authorize(caller: Caller, scope: string): Promise<void>;
-  /** Resolves when the workflow has ended, is paused, or waits for a person. */
-  settled(workflowId: string): Promise<WorkflowState>;
+  /**
+   * Resolves when the workflow has ended, is paused, or waits for a person. `options.signal` ends the wait, which then
+   * rejects with its reason; the workflow goes on.
+   */
+  settled(workflowId: string, options?: Pick<Follow, "signal">): Promise<WorkflowState>;
   /** Takes up a workflow from the ledger alone and drives it; resolves when it is parked or has ended. */
   execute(workflowId: string): Promise<WorkflowState>;
   /** Returns the course of each step, attempt by attempt. */

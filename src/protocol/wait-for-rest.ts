@@ -1,11 +1,14 @@
 /**
- * Waits until a workflow rests: it has ended, is paused, or waits for a person. It follows the workflow's own channel,
- * which ends with the signal. All faces that answer when the work is done use it.
+ * Waits until a workflow rests: it has ended, is paused, or waits for a person. All faces that answer when the work is
+ * done use it. It follows the workflow's own channel where each step of the way counts, or a person's decision.
  *
  * 1.  Nothing of a wait is left once it is over, however it ends: no listener, no timer.
  * 2.  The wait ends with the connection or the request; the workflow does not.
  */
 import type { Caller } from "../contract/auth-context.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { KernelProgress } from "../contract/progress.ts";
 import { isAtRest, isSettled } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
@@ -19,6 +22,7 @@ interface FollowOptions {
 export interface FollowedKernel {
   readonly kernel: {
     readonly workflow: (workflowId: string, caller: Caller) => Promise<WorkflowState>;
+    readonly settled: (workflowId: string, options: { readonly signal: AbortSignal }) => Promise<WorkflowState>;
     readonly channel: (
       name: "progress",
       workflowId: string,
@@ -36,7 +40,10 @@ export interface Waiting {
   readonly onProgress?: (progress: KernelProgress) => Promise<void>;
 }
 
-/** Waits. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND; the signal's reason. */
+const stopped = () =>
+  kernelError("T0_KERNEL_STOPPED", "the kernel stopped before the workflow rested", moduleRef(0, "protocol", "wait"));
+
+/** Waits. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, T0_KERNEL_STOPPED; the signal's reason. */
 export async function waitForRest(
   { kernel, caller }: FollowedKernel,
   workflowId: string,
@@ -47,6 +54,11 @@ export async function waitForRest(
   for (let state = await read(); ; state = await read()) {
     signal.throwIfAborted();
     if (isResting(state)) return state;
+    if (!isSettled(state) && onProgress === undefined) {
+      // A kernel that stops resolves all waits.
+      if (!isSettled(await kernel.settled(workflowId, { signal }))) raise(stopped());
+      continue;
+    }
     const seen = Math.max(after, state.sequence);
     for await (const { item } of kernel.channel("progress", workflowId, { after: seen, signal }, caller)) {
       await onProgress?.(item);

@@ -87,7 +87,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   channel: () => ["events", id, now, who],
   feed: () => [now, who],
   authorize: () => [who, "outcome:read"],
-  settled: () => [id],
+  settled: () => [id, {}],
   execute: () => [id],
   ...schedulesWith(() => ({})),
   trace: read,
@@ -127,7 +127,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
 const ofPackage: typeof methods = {
   submit: () => [{ ...who, inputs: {} }],
   workflow: read,
-  settled: () => [id],
+  settled: () => [id, {}],
   execute: () => [id],
   outcomes: read,
   gates: read,

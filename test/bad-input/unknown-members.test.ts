@@ -133,7 +133,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   channel: () => ["events", id, live, who],
   feed: () => [live, who],
   authorize: () => [who, "outcome:read"],
-  settled: () => [id],
+  settled: () => [id, free({})],
   execute: () => [id],
   ...schedulesWith(() => free({})),
   trace: read,
@@ -177,7 +177,7 @@ const { intent_hint: _, ...rest } = request.submit();
 const ofPackage: typeof methods = {
   submit: () => [{ ...rest, inputs: free({}) }],
   workflow: read,
-  settled: () => [id],
+  settled: () => [id, free({})],
   execute: () => [id],
   outcomes: read,
   gates: read,

@@ -35,6 +35,7 @@ describe("[LED-09] a list is read off an index in its own order", () => {
     ["an intent type", headPageQuery({ ...page, intent_type: "a", after: place }), `${newest}_by_type`],
     ["a principal", headPageQuery({ ...page, principal_id: 1, since: 3 }), `${newest}_by_principal`],
     ["a thread", headPageQuery({ ...page, thread_id: "t" }), `${newest}_by_thread`],
+    ["a thread of a principal", headPageQuery({ ...page, thread_id: "t", principal_id: 1 }), `${newest}_by_thread`],
     ["a thread, the page before", headPageQuery({ ...page, thread_id: "t", before: place }), `${newest}_by_thread`],
   ])("workflows: %s", (_name, query, index) => {
     const plan = planOf(query);

@@ -55,6 +55,22 @@ describe("who waits for a workflow to rest", () => {
     expect(late.answer).toBe("running");
   });
 
+  it("waits no longer than its signal says, and leaves nothing behind; the workflow goes on", async () => {
+    await using t = await createTestKernel(oneStep(never));
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    const { timers } = t.kernel.vitals();
+    const stop = new AbortController();
+    const settled = t.kernel.settled(id, { signal: stop.signal });
+    await t.clock.settle();
+    expect(t.kernel.vitals().timers).toBe(timers + 1);
+    stop.abort(new Error("the client has gone"));
+    await expect(settled).rejects.toThrow("the client has gone");
+    await expect(t.kernel.settled(id, { signal: stop.signal })).rejects.toThrow("the client has gone");
+    expect(t.kernel.vitals().timers).toBe(timers);
+    expect((await t.kernel.workflow(id)).state).toBe("running");
+  });
+
   it("hears of a cancellation although the operator never returns", async () => {
     await using t = await createTestKernel(oneStep(never, { idempotent: true }));
     const id = await t.submit("Test.Job");

@@ -11,6 +11,8 @@ export interface Wait {
    * Whether the wait's own timer keeps no process alive, because a workflow that is awake here has timers of its own.
    */
   readonly background: boolean;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RestWaiters {
@@ -49,8 +51,11 @@ export function createRestWaiters(timers: Timers): RestWaiters {
       const { promise, resolve, forget } = addWaiter(workflowId);
       waits += 1;
       const alarm = `rest:${waits}`;
+      const end = (): void => resolve();
       if (wait !== undefined) timers.upkeep(alarm, wait.until, resolve, wait.background);
+      wait?.signal?.addEventListener("abort", end);
       await promise;
+      wait?.signal?.removeEventListener("abort", end);
       timers.alarm(alarm, null, resolve);
       forget();
       return !closed;
