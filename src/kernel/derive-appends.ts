@@ -63,7 +63,14 @@ type Turn = Pick<IndexQuestion, "known" | "now"> & Pick<ReadStream, "record" | "
 function indexesOf(row: TurnRow, { record, events, known, now }: Turn): AppendIndexes {
   const drafts = events.map(toDraft);
   if (record === null) return recordsOf(drafts);
-  return deriveIndexes({ known, now, record, drafts, isNew: row.first_sequence === 1, release: false });
+  return letIn(deriveIndexes({ known, now, record, drafts, isNew: row.first_sequence === 1, release: false }));
+}
+
+/** Leaves the bound of a queue out of its entry: the row was let into the line when it was written first. */
+function letIn({ queue, ...indexes }: AppendIndexes): AppendIndexes {
+  if (queue == null) return queue === undefined ? indexes : { ...indexes, queue };
+  const { maxWaiting: _bound, ...entry } = queue;
+  return { ...indexes, queue: entry };
 }
 
 const toDraft = ({ event_type, step_id, payload }: LedgerEvent): EventDraft =>

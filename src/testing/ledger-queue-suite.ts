@@ -107,9 +107,11 @@ function addRateTests({ test, expect }: SuiteParts): void {
     expect(await append(create(3, 1))).toEqual(["full"]);
     expect(await append(create(3, 2))).toEqual(["ok"]);
     expect(await append(create(4, 0, "umbrella"), create(5, 0, "umbrella"))).toEqual(["ok", "full"]);
-    // A row that is written again by nobody's lease was let in when it was written first.
-    const { claim: _claim, ...again } = create(6, 0);
-    expect(await append(again)).toEqual(["ok"]);
+    // So it is for one that another process will own. A row that is written again names no bound.
+    const { claim: _claim, ...others } = create(6, 0);
+    expect(await append(others)).toEqual(["full"]);
+    const { maxWaiting: _bound, ...queue } = waiting(6, { concurrency: 1, maxWaiting: 0 });
+    expect(await append({ ...others, indexes: { ...others.indexes, queue } })).toEqual(["ok"]);
   });
 }
 

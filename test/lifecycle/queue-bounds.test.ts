@@ -51,6 +51,24 @@ describe("a queue with a bound on who waits", () => {
     expect(await t.kernel.queues({}, testCaller)).toEqual([]);
   });
 
+  it("holds in a process that leaves the work to others, which then do it", async () => {
+    fresh();
+    const [ledger, clock] = [memoryLedger(), createVirtualClock()];
+    const parts = { capabilities: [shop({ concurrency: 1, maxWaiting: 1 })], defaultPolicies: false, ledger, clock };
+    {
+      await using desk = await createTestKernel({ ...parts, elsewhere: ["Shop.Order"] });
+      for (const n of ["a", "b"]) await desk.submit("Shop.Order", { of: n });
+      expect((await refusalOf(desk.submit("Shop.Order", { of: "c" }))).code).toBe("T7_QUEUE_FULL");
+      await desk.clock.settle();
+      expect(began).toEqual([]);
+    }
+    await using t = await createTestKernel({ ...parts, seed: 2 });
+    await t.clock.settle();
+    for (const n of ["a", "b"]) await end(t, n);
+    expect(began).toEqual(["a", "b"]);
+    expect((await t.kernel.verify()).broken).toEqual([]);
+  });
+
   it("is a bound of a request's own queue as well", async () => {
     fresh();
     await using t = await createTestKernel({ capabilities: [shop()], defaultPolicies: false });

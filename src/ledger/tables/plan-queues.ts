@@ -54,9 +54,8 @@ export class PlannedQueues {
   readonly #admitted: Admission[] = [];
 
   /**
-   * Refuses an entry that takes a place that is not free, and one that would wait in a line that is full. A row that is
-   * written again by nobody's lease was let in when it was written first. @param lineOf the line before the batch: with
-   * the first `most` of those who wait.
+   * Refuses an entry that takes a place that is not free, and one that would wait in a line that is full.
+   * @param lineOf the line before the batch: with the first `most` of those who wait.
    */
   refuse(append: Append, tenant: string, lineOf: LineReader): Refusal | null {
     const entry = append.indexes?.queue ?? null;

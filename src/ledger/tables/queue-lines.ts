@@ -105,11 +105,15 @@ export function mayJoin(line: Line, one: Waiting, maxWaiting: number, now: numbe
 /** Returns the number of those who wait that must be read to judge an entry. */
 export const readFor = ({ concurrency, maxWaiting = 0 }: QueueEntry): number => concurrency + maxWaiting;
 
-/** Returns whether an append is judged on its line: it takes a place, or begins a workflow in a bounded line. */
+/**
+ * Returns whether an append is judged on its line: its owner takes a place, or anybody begins a workflow in a bounded
+ * line, also one that another process will own.
+ */
 export function isJudged({ indexes, lease, claim }: Append): boolean {
   const { queue = null, create } = indexes ?? {};
-  if (queue === null || (lease === undefined && claim === undefined)) return false;
-  return queue.begins === true || (create !== undefined && queue.maxWaiting !== undefined);
+  if (queue === null) return false;
+  const isOwned = lease !== undefined || claim !== undefined;
+  return (queue.begins === true && isOwned) || (create !== undefined && queue.maxWaiting !== undefined);
 }
 
 export const inOrder = (a: Waiting, b: Waiting): number =>
