@@ -3,6 +3,7 @@
  *
  * 1.  A result that was read is what was stored, but for the note, which stands before the content of the message that
  *     answers the call.
+ * 2.  Data that has the form of a stored message, command or send stays data: it is stored in a member of its own.
  */
 import {
   BaseMessage,
@@ -15,7 +16,8 @@ import {
 import { Command, type CommandParams, isCommand, Send } from "@langchain/langgraph";
 import { isPlainObject, type Json } from "../../../contract/json.ts";
 
-const [messageKey, commandKey, sendKey] = ["$message", "$command", "$send"] as const;
+const [messageKey, commandKey, sendKey, dataKey] = ["$message", "$command", "$send", "$data"] as const;
+const keys: ReadonlySet<string> = new Set([messageKey, commandKey, sendKey, dataKey]);
 
 /** Returns the result as JSON. */
 export function storeResult(value: unknown): unknown {
@@ -27,7 +29,9 @@ export function storeResult(value: unknown): unknown {
   if (value instanceof Send) return { [sendKey]: [value.node, storeResult(value.args)] };
   if (Array.isArray(value)) return value.map(storeResult);
   if (!isPlainObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, storeResult(member)]));
+  const members = Object.entries(value);
+  const data = Object.fromEntries(members.map(([key, member]) => [key, storeResult(member)]));
+  return members.length === 1 && members.some(([key]) => keys.has(key)) ? { [dataKey]: data } : data;
 }
 
 interface Answered {
@@ -54,8 +58,12 @@ function revive(stored: unknown, answered: Answered): unknown {
     const [node, args] = inner as [string, unknown];
     return new Send(node, revive(args, answered));
   }
-  return Object.fromEntries(Object.entries(stored).map(([name, member]) => [name, revive(member, answered)]));
+  if (others.length === 0 && key === dataKey && isPlainObject(inner)) return reviveMembers(inner, answered);
+  return reviveMembers(stored, answered);
 }
+
+const reviveMembers = (data: object, answered: Answered): object =>
+  Object.fromEntries(Object.entries(data).map(([name, member]) => [name, revive(member, answered)]));
 
 function withNote<M>(message: M, { tool_call_id, note }: Answered): M {
   if (note === null || !ToolMessage.isInstance(message) || message.tool_call_id !== tool_call_id) return message;
