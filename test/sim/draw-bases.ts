@@ -34,4 +34,6 @@ export const drawBases = {
   grants: 1_500_001,
   /** Schedules, and requests that wait for newer ones of their key. */
   schedules: 1_600_001,
+  /** Several decisions in one request, stand-ins, few places, work that other processes drive, forks of children. */
+  desk: 1_700_001,
 } as const;

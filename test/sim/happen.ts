@@ -6,7 +6,8 @@ import { findGate, foretell, otherWordOn, sayAgain, sayAt, wordOn } from "./say.
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
 import { endChild, retryChild } from "./story-children.ts";
-import { fork, rollback } from "./story-forks.ts";
+import { decideMany, endStandIn, nameStandIn } from "./story-desk.ts";
+import { fork, forkChild, rollback } from "./story-forks.ts";
 import { grant, revokeGrant } from "./story-grants.ts";
 import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
@@ -151,6 +152,10 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   resume_schedule: orderSchedule("resumeSchedule"),
   trigger_schedule: triggerSchedule,
   delete_schedule: orderSchedule("deleteSchedule"),
+  decide_many: decideMany,
+  stand_in: nameStandIn,
+  end_stand_in: endStandIn,
+  fork_child: forkChild,
   crash: (stage, { how, by }, process) => {
     if (how % 3 > 0) process.faults.plan("crash", how % 2 === 0 ? "before" : "after", by % 4);
     else crash(stage, process);

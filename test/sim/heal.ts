@@ -41,7 +41,7 @@ export async function heal(stage: Stage): Promise<SimulatedProcess | null> {
 }
 
 async function openLast(stage: Stage, release?: StoryRelease): Promise<SimulatedProcess | null> {
-  await stage.open(60_000, release);
+  await stage.open(60_000, release, []);
   const [last = null] = stage.processes;
   if (last === null) stage.broken.push("opens: the last process does not serve");
   return last;

@@ -68,7 +68,11 @@ function judgeEvent(event: LedgerEvent, standing: Standing): readonly string[] {
 function judgeSuperseding(event: LedgerEvent, { record, records, reasons }: Standing): readonly string[] {
   const { replaces } = payloadOf(event, "WORKFLOW_DEBOUNCED");
   const line = lineOf(record.intent.queue as NonNullable<typeof record.intent.queue>);
-  const left = [...records].filter(([, one]) => one !== null && isBefore(one, record) && waitsIn(one, line));
+  // It is decided in the instant of its request, and by then the ledger held those that stand before it there.
+  const known = record.accepted_at === event.timestamp ? idsBefore(records, record.workflow_id) : [...records.keys()];
+  const left = [...records].filter(
+    ([id, one]) => one !== null && isBefore(one, record) && waitsIn(one, line) && known.includes(id),
+  );
   return [
     ...left.map(([id]) => `${id} came before it, and waits on`),
     ...replaces.flatMap((id) => {
@@ -80,6 +84,12 @@ function judgeSuperseding(event: LedgerEvent, { record, records, reasons }: Stan
       return records.get(id)?.plan == null ? [] : [`${id} had begun, and is superseded`];
     }),
   ];
+}
+
+/** Returns the workflows whose requests stand before that of this one in the ledger. */
+function idsBefore(records: Records, id: string): readonly string[] {
+  const ids = [...records.keys()];
+  return ids.slice(0, ids.indexOf(id));
 }
 
 const isBefore = (one: WorkflowRecord, other: WorkflowRecord): boolean => {

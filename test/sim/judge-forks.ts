@@ -6,6 +6,7 @@
  * 2.  A step that is taken over is neither begun nor called, until a person has the fork done anew.
  * 3.  What a fork calls has keys that no workflow has that it takes over from.
  * 4.  The other workflow knows of the fork before the fork has a plan.
+ * 5.  A fork has no parent, even if it takes over from a child.
  */
 import { isDeepStrictEqual } from "node:util";
 import { foldWorkflow } from "../../machines/fold.ts";
@@ -58,6 +59,7 @@ const begins: ReadonlySet<string> = new Set(["STEP_STARTED", "ACTION_STARTED"]);
 
 function judgeEvent(event: LedgerEvent, fork: Fork): string | null {
   const { event_type: type, step_id } = event;
+  if (type === "INTENT_RECEIVED") return event.payload["parent"] == null ? null : "it is a child";
   if (type === "WORKFLOW_RESTARTED") fork.isDoneAnew = true;
   if (type === "PLAN_CREATED" && !fork.isKnown) return `${fork.taken.workflow_id} does not know of it`;
   const taken = fork.taken.steps.find((one) => one.step_id === step_id);

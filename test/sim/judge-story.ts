@@ -14,6 +14,7 @@ import { judgeAsks } from "./judge-asks.ts";
 import { judgeCalls } from "./judge-calls.ts";
 import { judgeChildren } from "./judge-children.ts";
 import { judgeDebounce } from "./judge-debounce.ts";
+import { judgeLeft, judgeStandIns } from "./judge-desk.ts";
 import { judgeForks } from "./judge-forks.ts";
 import { judgeGrants } from "./judge-grants.ts";
 import { judgeGrowth } from "./judge-growth.ts";
@@ -52,7 +53,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   failures.push(...judgeAsks(stage.story, stage.world), ...judgeGrowth(stage.story, stage.world));
   failures.push(...judgeOrders(stage.world), ...judgeWaits(stage.world, stage.sent));
   failures.push(...judgeQueues(stage.world), ...judgeForks(stage.world), ...judgeStages(stage.world));
-  failures.push(...judgeDebounce(stage.world));
+  failures.push(...judgeDebounce(stage.world), ...judgeStandIns(stage.world), ...judgeLeft(stage.world));
   failures.push(...judgeGrants(stage.world), ...(await judgeSchedules(stage.world)));
   failures.push(...judgeTokens(stage.story, stage.world), ...judgeMessages(stage.world, stage.messages));
   failures.push(...judgeMasks(stage.story, stage.world), ...judgeUndo(stage.story, stage.world));

@@ -90,6 +90,8 @@ export class OutsideWorld {
   durable: Durable[] = [];
   /** Which release each process runs. */
   readonly releases = new Map<string, StoryRelease | null>();
+  /** The intent types that each process leaves to the others. */
+  readonly leaves = new Map<string, readonly string[]>();
   /** Who wrote each row. */
   readonly writers: string[] = [];
   readonly records = new Map<string, WorkflowRecord | null>();

@@ -11,6 +11,7 @@ import { letRun } from "../../src/testing/let-run.ts";
 import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { happen } from "./happen.ts";
 import { heal } from "./heal.ts";
+import { judgePlaces } from "./judge-desk.ts";
 import { lookAt } from "./judge-live.ts";
 import { judge } from "./judge-story.ts";
 import { OutsideWorld } from "./outside-world.ts";
@@ -71,11 +72,16 @@ export class Stage {
   }
 
   /** Another process on the same ledger; it may die before it serves. */
-  async open(afterMs: number, release = releaseOf(this.story, this.#opened)): Promise<void> {
+  async open(
+    afterMs: number,
+    release = releaseOf(this.story, this.#opened),
+    elsewhere = this.#opened % 2 === 1 ? this.story.leaves : [],
+  ): Promise<void> {
     this.#opened += 1;
     const name = `p${this.#opened}`;
     const { story, world } = this;
-    const request = { story, release, world, under: await this.#ground.connect(), name, now: this.latest + afterMs };
+    const under = await this.#ground.connect();
+    const request = { story, release, world, under, name, now: this.latest + afterMs, elsewhere };
     void openProcess(request, () => undefined).then(
       (opened) => this.processes.push(opened),
       (thrown) => this.broken.push(`opens: ${String(thrown)}`),
@@ -105,11 +111,13 @@ export class Stage {
 
   /** Every workflow that is awake somewhere lives as the ledger had it, at what that process has heard of it. */
   look(): void {
-    for (const process of this.awake)
+    for (const process of this.awake) {
+      this.broken.push(...judgePlaces(this, process));
       for (const id of this.world.states.keys()) {
         const otherwise = lookAt(this.world, process, id);
         if (otherwise !== null) this.broken.push(otherwise);
       }
+    }
   }
 
   /** Who died at a commit is no longer there. */

@@ -116,7 +116,7 @@ export function decideAt(stage: Stage, { process, gate, action, word, isNamed = 
 /**
  * Most sign what they see with their own key; some not at all, with somebody else's, or with what was signed before.
  */
-async function signedAs(
+export async function signedAs(
   { world }: Stage,
   gate: Gate,
   { word, action }: { readonly word: GateWord; readonly action: Action },

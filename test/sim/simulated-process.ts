@@ -55,6 +55,8 @@ interface Host {
 export interface OpenRequest extends Host {
   readonly under: LedgerStore;
   readonly now: number;
+  /** The intent types that it leaves to other processes. */
+  readonly elsewhere: readonly string[];
 }
 
 /** Null where the process died while it opened. */
@@ -62,17 +64,19 @@ export async function openProcess(
   request: OpenRequest,
   started: (faults: FaultyStore) => void,
 ): Promise<SimulatedProcess> {
-  const { story, release, world, under, name, now } = request;
+  const { story, release, world, under, name, now, elsewhere } = request;
   const faults = new FaultyStore(under, { world, name });
   const clock = createVirtualClock(now);
   const crashes: string[] = [];
   const wall = jumping(clock, () => world.broken.push(`spins: ${name} sets timer after timer`));
   world.releases.set(name, release);
+  world.leaves.set(name, elsewhere);
   started(faults);
   const kernel = await assembleKernel({
     ledger: faults.store,
     random: seededRandom(story.seed * 31 + Number(name.slice(1))),
     owner: name,
+    elsewhere,
     ...optionsOf(request, wall.clock),
     logger: loggerOf(request, crashes),
   });

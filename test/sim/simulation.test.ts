@@ -34,7 +34,10 @@ const found = [
  * Between them they meet what is rare: what hosts answer otherwise than at once, and what people say otherwise than
  * asked.
  */
-const chosen = [49, 60, 74, 80, 192, 1_100_001, 1_100_002, 1_100_006, 1_400_006, 1_400_008, 1_400_012, 1_400_029];
+const chosen = [
+  49, 60, 74, 80, 192, 1_100_001, 1_100_002, 1_100_006, 1_400_006, 1_400_008, 1_400_012, 1_400_029, 1_700_001,
+  1_700_002, 1_700_003, 1_700_019,
+];
 const rare = [
   "ACTION_FAILED cached",
   "BUDGET_REFUSED",
@@ -47,6 +50,7 @@ const rare = [
   "PLAN_CREATED continue",
   "PLAN_REJECTED",
   "QUEUE_LIMITS_SET",
+  "STAND_IN_ENDED",
   "STEPS_ADDED",
   "STEP_TAKEN_OVER",
   "WAIT_ANSWERED",
@@ -61,7 +65,10 @@ const rare = [
   "decide T5_GATE_NOT_RUNNABLE",
   "decide T5_PERSON_UNDECIDED",
   "decide T5_SIGNATURE_INVALID",
+  "decide many voted",
+  "decided as a stand-in",
   "foretell voted",
+  "forked a child",
   "gate: DENY",
   "host answers late",
   "host answers never",
@@ -75,6 +82,7 @@ const rare = [
   "say again done",
   "slept on",
   "stopped",
+  "waits for a place",
 ];
 
 /** What fails of these stories, as somebody plays it again, and what was met in them. */

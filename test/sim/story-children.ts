@@ -62,7 +62,7 @@ const deeper = (depth: number): StoryStep => ({
 });
 
 /** A child that there is, whoever asked for its parent. */
-function findChild({ world }: Stage, n: number): string | undefined {
+export function findChild({ world }: Stage, n: number): string | undefined {
   const children = [...world.records.values()].filter((record) => record != null && record.parent !== null);
   return at(children, n)?.workflow_id;
 }

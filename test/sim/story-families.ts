@@ -25,6 +25,7 @@ export const families: readonly Family[] = [
   { name: "forks", base: drawBases.forks, share: 2 },
   { name: "grants", base: drawBases.grants, share: 2 },
   { name: "schedules", base: drawBases.schedules, share: 2 },
+  { name: "desk", base: drawBases.desk, share: 2 },
 ];
 
 /** A seed and the family that it is of. */

@@ -80,6 +80,8 @@ export interface Features {
   readonly takesInput: boolean;
   /** The schedules that people set; none if there are none. */
   readonly schedules: readonly StorySchedule[];
+  /** The intent types that every second process leaves to the others. */
+  readonly leaves: readonly string[];
   /** What happens after all work has ended; it is then seen to its end once more. */
   readonly encore: readonly Action[];
 }
@@ -103,6 +105,7 @@ export const noFeatures: Features = {
   queues: null,
   takesInput: false,
   schedules: [],
+  leaves: [],
   encore: [],
 };
 

@@ -10,6 +10,7 @@ import { type Draw, drawing } from "./drawing.ts";
 import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed, Story, StoryStep } from "./story.ts";
+import { findChild } from "./story-children.ts";
 
 const stream = 0x1b873593;
 const bounds = { actions: 45, submits: 3, items: 5, children: 3, workflows: 10 } as const;
@@ -91,6 +92,20 @@ export function fork(stage: Stage, action: Action, process: SimulatedProcess): u
   return ask(stage, { process, what: "fork" }, async (kernel) => {
     const { workflow_id } = await kernel.fork(id, request);
     if (!workflows.includes(workflow_id)) workflows.push(workflow_id);
+    stage.world.acknowledge("fork", workflow_id, () => false);
+  });
+}
+
+/** Somebody forks a child at one of its steps. */
+export function forkChild(stage: Stage, { of, by }: Action, process: SimulatedProcess): undefined {
+  const { story, workflows } = stage;
+  const id = findChild(stage, of);
+  if (id === undefined || workflows.length >= bounds.workflows) return undefined;
+  const request = { ...callerOf(by), at: at(story.childSteps, by)?.id as string };
+  return ask(stage, { process, what: "fork" }, async (kernel) => {
+    const { workflow_id } = await kernel.fork(id, request);
+    if (!workflows.includes(workflow_id)) workflows.push(workflow_id);
+    stage.world.mark("forked a child");
     stage.world.acknowledge("fork", workflow_id, () => false);
   });
 }

@@ -12,6 +12,7 @@ import { withAsks } from "./story-asks.ts";
 import { withChildren } from "./story-children.ts";
 import { withContests } from "./story-contest.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
+import { withDesk } from "./story-desk.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
 import { withForks } from "./story-forks.ts";
 import { withGrants } from "./story-grants.ts";
@@ -147,6 +148,10 @@ export const deeds = [
   "resume_schedule",
   "trigger_schedule",
   "delete_schedule",
+  "decide_many",
+  "stand_in",
+  "end_stand_in",
+  "fork_child",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -238,6 +243,10 @@ const weights: Readonly<Record<Deed, number>> = {
   resume_schedule: 0,
   trigger_schedule: 0,
   delete_schedule: 0,
+  decide_many: 0,
+  stand_in: 0,
+  end_stand_in: 0,
+  fork_child: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -293,6 +302,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withGrants,
   withDebounce,
   withSchedules,
+  withDesk,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
