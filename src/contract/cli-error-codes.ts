@@ -3,4 +3,5 @@ import { input } from "./error-row.ts";
 
 export const cliErrorCodes = {
   T0_CLI_FILE_INVALID: input("Correct the file where the message says, then run the command again."),
+  T0_CLI_ID_EMPTY: input("Name the id; lists such as list, gates and schedules show what there is."),
 } as const;

@@ -66,7 +66,7 @@ it("asks nobody about a tool that only reads", async () => {
 
 it.each([
   ["its ledger is none", [], "T0_LEDGER_NOT_A_DATABASE"],
-  ["its rules are not there", ["--policies", "nowhere.yaml"], "T0_AGENT_UNJUDGED"],
+  ["its rules are not there", ["--policies", "nowhere.yaml"], "T0_CLI_FILE_INVALID"],
 ] as const)("denies the use, with a code, where %s", async (_case, args, code) => {
   using folder = makeTempFolder();
   if (args.length === 0) writeFileSync(join(folder.path, "hook.db"), "no ledger, but a text of some length".repeat(40));

@@ -26,6 +26,7 @@ it.each(bad)("refuses %s", async (_what, text, told) => {
   writeFileSync(file, text);
   const { code, out, err } = await runHere("guard", "--servers", file, "--db", join(folder.path, "g.db"));
   expect([code, out]).toEqual([2, ""]);
+  expect(err).toContain("T0_CLI_FILE_INVALID");
   expect(err).toContain("--servers");
   expect(err).toContain(told);
 });

@@ -16,6 +16,7 @@ import { namedTargets } from "../../protocol/named-targets.ts";
 import { askForm } from "./ask-form.ts";
 import { type Begun, describeEdit, editGate, UnreadableText } from "./edit-gate.ts";
 import { readJson } from "./options.ts";
+import { isFileRefusal } from "./refuse-file.ts";
 import { gateSections, renderGate, renderSections } from "./render-gate.ts";
 import { layOut, renderScreen } from "./review-screen.ts";
 import type { Screen } from "./screen.ts";
@@ -133,7 +134,8 @@ async function isTyped(terminal: Pick<Terminal, "ask">): Promise<boolean> {
 }
 
 function describeWrong(error: unknown): string {
-  if (error instanceof InvalidArgumentError) return `Not taken: ${error.message}`;
+  const isWrong = error instanceof InvalidArgumentError || isFileRefusal(error);
+  if (isWrong) return `Not taken: ${error.message}`;
   throw error;
 }
 

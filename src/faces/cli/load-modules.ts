@@ -9,7 +9,7 @@
  * too.
  * 1.  A module that is there and cannot be loaded is refused with T0_MODULE_INVALID, or with the code of the kernel's
  *     error that it throws, such as that of a definition.
- * 2.  A rule file with any error is wrong usage: the error names file, rule and field, and none of its rules applies.
+ * 2.  A rule file with any error is refused: the error names file, rule and field, and none of its rules applies.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -18,7 +18,7 @@ import { pathToFileURL } from "node:url";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { isKernelError, messageOf } from "../../contract/kernel-error.ts";
+import { isKernelError, KernelErrorException, messageOf } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { PolicyRule, RuleSet } from "../../contract/policy.ts";
@@ -27,7 +27,7 @@ import type { Kernel } from "../../index.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
 import { readYaml } from "../../protocol/read-yaml.ts";
-import { UsageError } from "./report-error.ts";
+import { refuseFile } from "./refuse-file.ts";
 import { resolveOwnPackages } from "./resolve-own.ts";
 
 export interface Loaded {
@@ -39,8 +39,8 @@ export interface Loaded {
 }
 
 /**
- * Loads all modules. If one fails, the resources of the others are closed. @throws UsageError for a module that cannot
- * be loaded or exports nothing of use.
+ * Loads all modules. If one fails, the resources of the others are closed. @throws T0_CLI_FILE_INVALID for a module
+ * that cannot be loaded or exports nothing of use.
  */
 export async function loadModules(names: readonly string[]): Promise<Loaded> {
   const settled = await Promise.allSettled(names.map(loadModule));
@@ -69,8 +69,8 @@ export async function closeAll(closables: readonly AsyncDisposable[]): Promise<v
 }
 
 /**
- * Loads rules and rule sets from files and modules. @throws UsageError for a file or module that cannot be loaded or
- * has none.
+ * Loads rules and rule sets from files and modules. @throws T0_CLI_FILE_INVALID for a file or module that cannot be
+ * loaded or has none.
  */
 export async function loadPolicies(names: readonly string[]): Promise<Loaded["policies"]> {
   return (await Promise.all(names.map(loadPolicyFile))).flat();
@@ -87,7 +87,7 @@ interface Digest {
   readonly read: (kernel: Kernel) => void;
 }
 
-/** Loads notifiers and digests from modules. @throws UsageError for a module that cannot be loaded or has none. */
+/** Loads notifiers and digests from modules. @throws T0_CLI_FILE_INVALID for a module without any, or none at all. */
 export async function loadTelling(names: readonly string[]): Promise<Telling> {
   const loaded = await Promise.all(names.map(loadTellingModule));
   return { notifiers: loaded.flatMap((one) => one.notifiers), digests: loaded.flatMap((one) => one.digests) };
@@ -98,7 +98,7 @@ async function loadTellingModule(name: string): Promise<Telling> {
   const notifiers = exported.filter((value): value is Notifier => has(value, "name", "deliver"));
   const digests = exported.filter((value): value is Digest => has(value, "capability", "read"));
   if (notifiers.length + digests.length > 0) return { notifiers, digests };
-  throw new UsageError(`${name} exports no notifier`);
+  return refuseFile(name, "it exports no notifier");
 }
 
 async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
@@ -107,7 +107,7 @@ async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
   if (/\.(wasm|tar\.gz)$/i.test(name)) return [await readRego(name)];
   const { policies } = sortExports(await importModule(name));
   if (policies.length > 0) return policies;
-  throw new UsageError(`${name} exports no policy`);
+  return refuseFile(name, "it exports no policy");
 }
 
 /** The largest size of a rule file in bytes, which is enough for thousands of rules. */
@@ -146,7 +146,8 @@ async function reading(path: string, read: () => Promise<RuleSet>): Promise<Rule
   try {
     return await read();
   } catch (error) {
-    throw new UsageError(`${path}: ${(error as Error).message.trimEnd()}`);
+    if (error instanceof KernelErrorException && error.error.code === "T0_PACKAGE_MISSING") throw error;
+    return refuseFile(path, messageOf(error));
   }
 }
 
@@ -155,7 +156,7 @@ async function loadModule(name: string): Promise<Loaded> {
   const found = isFolder ? await loadFolder(name) : sortExports(await importModule(name));
   if (found.capabilities.length + found.operators.length + found.policies.length > 0) return found;
   if (isFolder) return refuse(`${name} holds no module that exports a capability package, operator or policy`);
-  throw new UsageError(`${name} exports no capability package, operator or policy`);
+  return refuseFile(name, "it exports no capability package, operator or policy");
 }
 
 /** Loads the modules of a folder one after another, so that the first broken one is the one that is named. */
@@ -186,7 +187,7 @@ async function importModule(name: string): Promise<object> {
   try {
     return await importNamed(name);
   } catch (thrown) {
-    if (!existsSync(resolve(name))) throw new UsageError(`${name} cannot be loaded: ${messageOf(thrown)}`);
+    if (!existsSync(resolve(name))) return refuseFile(name, `it cannot be loaded: ${messageOf(thrown)}`);
     // The error is recognized by its shape, because the module may bring its own copy of the package.
     const error = thrown instanceof Error && "error" in thrown ? thrown.error : null;
     if (isKernelError(error)) return raise({ ...error, message: `${name}: ${error.message}` });

@@ -36,6 +36,7 @@ import { addMcp } from "./mcp.ts";
 import { addBackup, addMigrate } from "./migrate.ts";
 import { addQueues } from "./queues.ts";
 import { readVersion } from "./read-version.ts";
+import { refuseEmptyIds } from "./refuse-empty.ts";
 import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
 import { addReview } from "./review.ts";
@@ -71,7 +72,7 @@ async function codeOf(work: () => Promise<unknown>, terminal: Terminal, json: bo
  * Builds the program. Commander's usage errors are printed for people; with --json they become problem details
  * (report-error.ts).
  */
-function buildProgram(terminal: Terminal, json: boolean): Command {
+export function buildProgram(terminal: Terminal, json: boolean): Command {
   const complain = (text: string): void => terminal.complain(nameForbidden(text.trimEnd()));
   const program = new Command("countersign")
     .description("Run, decide, explain and verify accountable workflows.")
@@ -127,6 +128,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
   ]) {
     add(program, terminal);
   }
+  refuseEmptyIds(program);
   arrangeHelp(program);
   return program;
 }

@@ -4,16 +4,15 @@
  * Owns: the defaults (ledger file, tenant, principal) and the messages for values that cannot be read.
  * 1.  A value that cannot be read is wrong usage (exit 2), which is reported before anything is opened.
  */
-import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { defaultRoles } from "../../adapters/role-authenticator.ts";
 import type { Caller } from "../../contract/auth-context.ts";
-import { type JsonObject, NotJson } from "../../contract/json.ts";
+import { isPlainObject, type JsonObject, NotJson } from "../../contract/json.ts";
 import { Instant } from "../../contract/list-filter.ts";
-import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
 import { parseSafeJson } from "../../protocol/parse-json.ts";
 import { ownOptions, sharedOptions } from "./arrange-help.ts";
 import { loadHost } from "./load-host.ts";
+import { readTextFile, refuseFile } from "./refuse-file.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -134,10 +133,9 @@ export function readLedger(value: string): string {
   return value;
 }
 
-/** Reads the id of a tenant or principal: digits are an integer, anything else is a text. */
+/** Reads the id of a tenant or principal: digits are an integer, anything else a text. Empty ones are refused later. */
 export function readId(value: string): string | number {
   const number = Number(value);
-  if (value === "") throw new InvalidArgumentError("An id is not empty.");
   return /^-?\d+$/.test(value) && Number.isSafeInteger(number) ? number : value;
 }
 
@@ -216,31 +214,41 @@ export const readList = (value: string): readonly string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** Reads a JSON object, which is given directly or as `@FILE`. @throws InvalidArgumentError. */
+/**
+ * Reads a JSON object, which is given directly or as `@FILE`. @throws InvalidArgumentError; of a file
+ * KernelErrorException T0_CLI_FILE_INVALID.
+ */
 export function readJsonObject(value: string): JsonObject {
   const parsed = readJson(value);
-  if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as JsonObject;
-  throw new InvalidArgumentError('It must be a JSON object, such as {"repo":"."}.');
+  if (isPlainObject(parsed)) return parsed as JsonObject;
+  return refusalOf(value)('It must be a JSON object, such as {"repo":"."}.');
 }
 
-export function readJson(value: string): unknown {
-  const text = value.startsWith("@") ? readText(value.slice(1)) : value;
+/** Reads JSON, which is given directly or as `@FILE`. @throws as `readJsonObject` does. */
+export const readJson = (value: string): unknown =>
+  value.startsWith("@") ? readJsonFile(value.slice(1), value) : parseText(value, refusalOf(value));
+
+/** Reads a file of JSON. @throws KernelErrorException T0_CLI_FILE_INVALID, which names the file as `what`. */
+export const readJsonFile = (path: string, what: string): unknown =>
+  parseText(readTextFile(path, what), (reason) => refuseFile(what, reason));
+
+function parseText(text: string, refuse: (reason: string) => never): unknown {
   try {
     return parseSafeJson(text);
   } catch (error) {
-    if (error instanceof NotJson) throw new InvalidArgumentError(`It loses its meaning: ${error.message}.`);
+    if (error instanceof NotJson) return refuse(`It loses its meaning: ${error.message}.`);
     const what = (error as Error).message.replace(/ (in JSON )?at position .*$/, "");
-    throw new InvalidArgumentError(`${what} at ${describePosition(text)}.`);
+    return refuse(`${what} at ${describePosition(text)}.`);
   }
 }
 
-function readText(path: string): string {
-  try {
-    return decodeUtf8(readFileSync(path));
-  } catch (error) {
-    throw new InvalidArgumentError(`The file cannot be read: ${(error as Error).message}.`);
-  }
-}
+/** Returns the function that refuses a value: the file that it names, or the argument itself. */
+const refusalOf =
+  (value: string) =>
+  (reason: string): never => {
+    if (value.startsWith("@")) return refuseFile(value, reason);
+    throw new InvalidArgumentError(reason);
+  };
 
 function describePosition(text: string): string {
   const position = findJsonError(text);

@@ -2,12 +2,12 @@
  * The lines of a file of JSON Lines.
  *
  * 1.  Lines end with LF and nothing else, as they are written; a line that is no UTF-8 comes as what is no JSON.
- * 2.  A file that cannot be read is wrong usage.
+ * 2.  A file that cannot be read is refused with a code (refuse-file.ts).
  */
 import { createReadStream, statSync } from "node:fs";
-import { UsageError } from "./report-error.ts";
+import { isFileRefusal, refuseFile } from "./refuse-file.ts";
 
-/** @throws UsageError, and the reason of `signal`, between two pieces of the file. */
+/** @throws KernelErrorException T0_CLI_FILE_INVALID, and the reason of `signal`, between two pieces of the file. */
 export const readFileLines = (path: string, signal: AbortSignal): AsyncGenerator<string> =>
   readLines(readUntil(signal, readChunks(path)));
 
@@ -21,10 +21,11 @@ async function* readUntil(signal: AbortSignal, chunks: AsyncIterable<Buffer>): A
 
 async function* readChunks(path: string): AsyncGenerator<Buffer> {
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) refuseFile(path, "it is not a file");
     yield* createReadStream(path);
   } catch (error) {
-    throw error instanceof UsageError ? error : new UsageError(`${path} cannot be read: ${(error as Error).message}`);
+    if (isFileRefusal(error)) throw error;
+    refuseFile(path, `it cannot be read: ${(error as Error).message}`);
   }
 }
 

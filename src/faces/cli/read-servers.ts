@@ -1,12 +1,12 @@
 /**
  * The file of `guard --servers`: several MCP servers by name, in the form of clients' configurations.
  *
- * 1.  A file that cannot be read, or that has a key that nobody reads, is wrong usage and starts nothing.
+ * 1.  A file that cannot be read, or that has a key that nobody reads, is refused with a code and starts nothing.
  */
-import { InvalidArgumentError } from "commander";
 import { z } from "zod";
 import type { UpstreamPlace } from "../guard/upstream.ts";
-import { readJson } from "./options.ts";
+import { readJsonFile } from "./options.ts";
+import { refuseFile } from "./refuse-file.ts";
 
 /** The places of servers, by their names. */
 export type Upstreams = Readonly<Record<string, UpstreamPlace>>;
@@ -34,22 +34,24 @@ const Remote = z.strictObject({
 export const environment = (): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
-/** Reads a file of servers. @throws InvalidArgumentError if it cannot be read, or is not of that form. */
+/** Reads a file of servers. @throws KernelErrorException T0_CLI_FILE_INVALID. */
 export function readServers(path: string): Upstreams {
-  const { mcpServers } = parse(Servers, readJson(`@${path}`), "the file");
-  const servers = Object.entries(mcpServers).map(([name, server]) => [name, readServer(name, server)] as const);
-  if (servers.length === 0) throw new InvalidArgumentError("It names no server.");
+  const what = `--servers ${path}`;
+  const { mcpServers } = parse(Servers, readJsonFile(path, what), what);
+  const servers = Object.entries(mcpServers).map(
+    ([name, server]) => [name, readServer(server, `${what}, ${name}`)] as const,
+  );
+  if (servers.length === 0) return refuseFile(what, "It names no server.");
   return Object.fromEntries(servers);
 }
 
-function readServer(name: string, server: object): UpstreamPlace {
-  if ("url" in server) return parse(Remote, server, name);
-  const { env, ...program } = parse(Program, server, name);
+function readServer(server: object, what: string): UpstreamPlace {
+  if ("url" in server) return parse(Remote, server, what);
+  const { env, ...program } = parse(Program, server, what);
   return { ...program, env: { ...environment(), ...env } };
 }
 
 function parse<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {
   const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  throw new InvalidArgumentError(`In ${what}: ${z.prettifyError(read.error)}`);
+  return read.success ? read.data : refuseFile(what, z.prettifyError(read.error));
 }

@@ -5,15 +5,13 @@
  * 1.  A file that cannot be read, names a role that the kernel does not know, or has a key that nobody reads, starts
  *     nothing. No message shows a token.
  */
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { Caller } from "../../contract/auth-context.ts";
 import { PrincipalId, TenantId } from "../../contract/ids.ts";
-import { messageOf } from "../../contract/kernel-error.ts";
-import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
+import { KernelErrorException, messageOf } from "../../contract/kernel-error.ts";
 import { readYaml } from "../../protocol/read-yaml.ts";
 import { type CommonOptions, callerOf, knownRoles } from "./options.ts";
-import { refuseFile } from "./refuse-file.ts";
+import { readTextFile, refuseFile } from "./refuse-file.ts";
 
 const Tokens = z.strictObject({
   tokens: z
@@ -54,9 +52,11 @@ export async function readTokens(path: string, options: CommonOptions): Promise<
 }
 
 async function readData(path: string, what: string): Promise<unknown> {
+  const text = readTextFile(path, what);
   try {
-    return await readYaml(decodeUtf8(readFileSync(path)));
+    return await readYaml(text);
   } catch (thrown) {
+    if (thrown instanceof KernelErrorException) throw thrown;
     // Further lines of a parser's message show the text of the file.
     return refuseFile(what, messageOf(thrown).split("\n", 1)[0] ?? "");
   }
