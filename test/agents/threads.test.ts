@@ -142,6 +142,19 @@ it("records what a tool throws, and what it returns that is no JSON, as its answ
   expect(await desk.gates()).toEqual([]);
 });
 
+it.each([[""], [undefined]])("refuses a call whose id is %j, and runs nothing", async (call_id) => {
+  await using desk = await openDesk({ policies: [allowing("refund")] });
+  const tool = countedTool();
+  const call = { ...refund(), call_id } as AgentCall;
+  const thread = desk.support.thread("t");
+  for (const judged of [await thread.ask(call), await thread.run(call, tool.run), await thread.take(call, "a")])
+    expect(judged).toMatchObject({
+      code: "T0_VALIDATION_SCHEMA_MISMATCH",
+      words: expect.stringContaining("the id of the tool call"),
+    });
+  expect(tool.calls).toEqual([]);
+});
+
 it("hands a permit to one taker, who then cannot have it run as well", async () => {
   await using desk = await openDesk({ policies: [allowing("refund")] });
   const thread = desk.support.thread("t");

@@ -7,6 +7,7 @@
  * 4.  Equal uses of a tool are numbered, and the last number is found by a few reads of keys. A use has a new number
  *     once the permit of the one before it is taken.
  */
+import { z } from "zod";
 import { digest } from "../../contract/digest.ts";
 import { isOpenGate } from "../../contract/gate.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
@@ -148,7 +149,7 @@ export class KernelThread implements AgentThread {
 
   #callKeyOf({ call_id }: AgentCall): string {
     const { agent, thread } = this.#parts;
-    return keyOf("call", agent, thread, call_id);
+    return keyOf("call", agent, thread, readStrictly(CallId, call_id, { what: "the id of the tool call", source }));
   }
 
   /** Returns the key by which the result of a use finds the run that waits for it. */
@@ -303,6 +304,8 @@ export class KernelThread implements AgentThread {
     }
   }
 }
+
+const CallId = z.string().min(1);
 
 const keyOf = (kind: string, ...parts: readonly string[]): string => `agent-${kind}:${digest([...parts])}`;
 

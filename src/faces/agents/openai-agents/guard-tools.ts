@@ -7,12 +7,14 @@
  * 2.  An approval in the state of a run decides nothing by itself: the tool runs by the permit of the kernel alone.
  * 3.  Tools that the SDK does not invoke in this process cannot be guarded, and are refused; so is a handoff to an
  *     agent that is not guarded.
+ * 4.  A tool that is a guarded agent is judged and has no record of its own: its run may be interrupted by the calls of
+ *     that agent, and then goes on.
  */
 import type { FunctionTool, RunState, RunToolApprovalItem, Tool } from "@openai/agents";
 import { z } from "zod";
 import { raise } from "../../../contract/error.ts";
 import { objectWith } from "../../../contract/host-object.ts";
-import type { JsonObject } from "../../../contract/json.ts";
+import type { Json, JsonObject } from "../../../contract/json.ts";
 import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { AgentCall, AgentThread, RunCall, WaitingCall } from "../agent-call.ts";
@@ -28,8 +30,9 @@ const Given = z.strictObject({
   thread: objectWith<AgentThread>("ask", "run", "take"),
 });
 
-/** The agents that `guardTools` has made. */
+/** The agents that `guardTools` has made, and the tools that those were made into. */
 const guardedAgents = new WeakSet<object>();
+const agentTools = new WeakSet<object>();
 
 /**
  * Returns the agent with its tools under the kernel of a conversation. The kernel's rules stand in the place of each
@@ -46,6 +49,12 @@ export function guardTools<A extends AnyAgent>(agent: A, thread: AgentThread): A
   if (open !== undefined) refuse(name, `the agent ${open.name}, to which it hands over: guard its tools first`);
   const guarded = agent.clone({ tools: tools.map((tool: Tool) => guardTool(name, tool, thread)) }) as A;
   guardedAgents.add(guarded);
+  const asTool = guarded.asTool.bind(guarded) as (options: never) => object;
+  guarded.asTool = ((options: never) => {
+    const tool = asTool(options);
+    agentTools.add(tool);
+    return tool;
+  }) as typeof guarded.asTool;
   return guarded;
 }
 
@@ -54,19 +63,36 @@ const refuse = (agent: string, what: string): never =>
 
 function guardTool(agent: string, tool: Tool, thread: AgentThread): FunctionTool {
   if (tool.type !== "function") return refuse(agent, `a tool of type ${tool.type}, which the SDK does not invoke here`);
+  const needsApproval = async (_context: Invoke[0], input: unknown, callId?: string) => {
+    if (callId === undefined) return false;
+    const judged = await thread.ask({ call_id: callId, tool: tool.name, arguments: input });
+    return judged.status === "waiting";
+  };
+  if (agentTools.has(tool)) return guardAgentTool(tool, { thread, needsApproval });
   return {
     ...tool,
-    async needsApproval(_context: Invoke[0], input: unknown, callId?: string) {
-      if (callId === undefined) return false;
-      const judged = await thread.ask({ call_id: callId, tool: tool.name, arguments: input });
-      return judged.status === "waiting";
-    },
+    needsApproval,
     async invoke(context: Invoke[0], input: string, details?: Invoke[2]) {
       const call = callOf(tool.name, details?.toolCall?.callId, input);
       const invoke = (args: JsonObject): unknown => tool.invoke(context, JSON.stringify(args), details);
       return outputOf(await thread.run(call, invoke, details?.signal));
     },
   } as FunctionTool;
+}
+
+/** Guards a tool that is an agent. It stays the same object, by which the SDK finds the agent in a stored state. */
+function guardAgentTool(
+  tool: FunctionTool,
+  { thread, needsApproval }: { readonly thread: AgentThread; readonly needsApproval: FunctionTool["needsApproval"] },
+): FunctionTool {
+  const run = tool.invoke.bind(tool);
+  const invoke = async (context: Invoke[0], input: string, details?: Invoke[2]): Promise<unknown> => {
+    const judged = await thread.ask(callOf(tool.name, details?.toolCall?.callId, input), details?.signal);
+    if (judged.status !== "allowed") return judged.words;
+    const output = await run(context, JSON.stringify(judged.arguments), details);
+    return outputOf({ status: "made", workflow_id: judged.workflow_id, output: output as Json, note: judged.note });
+  };
+  return Object.assign(tool, { needsApproval, invoke });
 }
 
 /** Returns the call; arguments that are no JSON are null, which the kernel refuses. */
