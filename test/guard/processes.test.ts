@@ -1,6 +1,9 @@
 /** `countersign guard` as a client starts it, killed and started again. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, it, onTestFinished } from "vitest";
@@ -36,6 +39,15 @@ interface Gate {
   readonly gate_id: string;
   readonly workflow_id: string;
 }
+
+it("ends with the code of a server that does not start", async () => {
+  using folder = makeTempFolder();
+  const guard = [launcher, "guard", "--db", "guard.db", "--port", "0", "--", "no-such-program"];
+  const child = spawn(process.execPath, guard, { cwd: folder.path, stdio: ["pipe", "ignore", "pipe"] });
+  onTestFinished(() => void child.kill());
+  const [told, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  expect([code, told]).toEqual([1, expect.stringContaining("T0_GUARD_UPSTREAM_GONE")]);
+});
 
 it("makes an approved call once, though the guard is killed while its person decides", async () => {
   const made = makeTempFolder();

@@ -169,6 +169,8 @@ async function serveFaces(
   const { listen, answerGates: answersGates, approverToken: approver, audience } = options;
   const logger = complainTo(terminal);
   const { resource, proxy, tokens, made } = clients;
+  // What is open is closed again if the rest fails, or this process would not end.
+  await using open = new AsyncDisposableStack();
   const handler =
     listen === undefined ? null : createGuardHandler(guard, kernel, { answersGates, logger, ...hostsOf(audience) });
   const { forClients } = await import("../guard/client-scope.ts");
@@ -184,6 +186,9 @@ async function serveFaces(
   const fetch = resource === null ? app.fetch : resource.challenge(app.fetch);
   const served = { fetch: proxy === null ? fetch : proxy.admit(fetch) };
   const server = await listenAt((port) => serveHttp(served, { host: "127.0.0.1", port }), options);
+  open.defer(() => server.close({ graceMs: 0 }));
+  open.defer(() => guard.close());
+  open.defer(async () => handler?.close());
   onListening(server.url);
   const login = `${server.url}${await app.loginPath(caller)}`;
   const tell = listen === undefined ? terminal.complain : terminal.print;
@@ -200,15 +205,12 @@ async function serveFaces(
           output: process.stdout,
         })
       : null;
+  open.defer(async () => stdio?.close());
+  const opened = open.move();
   const interrupted = terminal.signal.aborted ? Promise.resolve() : once(terminal.signal, "abort");
   return {
     ended: Promise.race([interrupted, ...(stdio === null ? [] : [stdio.ended])]),
-    close: async () => {
-      await stdio?.close();
-      await handler?.close();
-      await guard.close();
-      await server.close({ graceMs: 0 });
-    },
+    close: () => opened.disposeAsync(),
   };
 }
 

@@ -220,23 +220,26 @@ async function serve(
   observer.watch(kernel);
   const server = await serveHttp(app, { host: options.listen, port: options.port });
   const made = options.token === undefined;
-  const login = `${origin ?? server.url}${await app.loginPath(caller)}`;
-  if (options.json)
-    terminal.print(
-      toJsonText({ url: server.url, ...(made && { token }), login, ...(inspector && { inspector: inspector.url }) }),
-    );
-  else tell(terminal, { url: server.url, token: made ? token : null, login });
-  if (inspector !== null && !options.json) terminal.print(describeInspector(inspector));
-  terminal.safety.tell = servedAgain;
   const { signal } = terminal;
-  if (!signal.aborted) await once(signal, "abort");
-  app.drain();
-  const isReported = isAskedToEnd(signal.reason);
-  if (isReported) await sleep(options.linger * 1000);
-  await Promise.all([mcp.close(), a2a.close()]);
-  await server.close({ graceMs: isReported ? graceMs : 0 });
-  observer.stop();
-  if (!isReported) throw signal.reason;
+  const isReported = (): boolean => signal.aborted && isAskedToEnd(signal.reason);
+  try {
+    const login = `${origin ?? server.url}${await app.loginPath(caller)}`;
+    if (options.json)
+      terminal.print(
+        toJsonText({ url: server.url, ...(made && { token }), login, ...(inspector && { inspector: inspector.url }) }),
+      );
+    else tell(terminal, { url: server.url, token: made ? token : null, login });
+    if (inspector !== null && !options.json) terminal.print(describeInspector(inspector));
+    terminal.safety.tell = servedAgain;
+    if (!signal.aborted) await once(signal, "abort");
+    app.drain();
+    if (isReported()) await sleep(options.linger * 1000);
+  } finally {
+    await Promise.all([mcp.close(), a2a.close()]);
+    await server.close({ graceMs: isReported() ? graceMs : 0 });
+    observer.stop();
+  }
+  if (!isReported()) throw signal.reason;
 }
 
 /** The time for requests under way after the server has stopped taking new ones, in ms. */
