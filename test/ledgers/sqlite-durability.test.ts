@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { appendBatch } from "../../src/ledger/sqlite/append.ts";
 import { connect } from "../../src/ledger/sqlite/connect.ts";
 import { Durability } from "../../src/ledger/sqlite/durability.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { claimLease } from "../../src/ledger/sqlite/leases.ts";
 import { keepPrepared, prepareStatements } from "../../src/ledger/sqlite/statements.ts";
 import { StreamHeads } from "../../src/ledger/sqlite/stream-heads.ts";
@@ -79,6 +80,28 @@ describe("a commit", () => {
     syncAll(one.connection);
     syncAll(one.connection);
     expect([one.levels, other.levels]).toEqual([["synced"], ["lazy"]]);
+  });
+
+  it("is known to be durable by those who only read, once its process has closed the ledger", async () => {
+    const path = freshPath();
+    const store = sqliteLedger({ path });
+    await store.open();
+    await store.append([firstTurn(testStream(1)).entry]);
+    await store.close();
+    using reader = await open(path);
+    syncAll(reader.connection);
+    expect(reader.levels).toEqual([]);
+  });
+
+  it("is not taken for durable because a process that syncs nothing has closed the ledger", async () => {
+    const path = freshPath();
+    const store = sqliteLedger({ path, synchronous: "normal" });
+    await store.open();
+    await store.append([firstTurn(testStream(1)).entry]);
+    await store.close();
+    using reader = await open(path);
+    syncAll(reader.connection);
+    expect(reader.levels).toEqual(["synced"]);
   });
 
   it("is never synced where the ledger was opened so", async () => {

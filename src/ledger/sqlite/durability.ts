@@ -35,6 +35,16 @@ export class Durability {
     if (this.#level === "FULL") this.#synced = Math.max(this.#synced, position);
   }
 
+  /** Records that a mark says so, which a synced commit has written. */
+  learn(position: number): void {
+    this.#synced = Math.max(this.#synced, position);
+  }
+
+  /** Returns whether the row at the position is known to be durable. */
+  knows(position: number): boolean {
+    return this.#maySync && this.#synced >= position;
+  }
+
   /** Returns whether a power cut may still lose the row at the position, whoever appended it. */
   isBehind(position: number): boolean {
     return this.#maySync && this.#synced < position;

@@ -49,6 +49,8 @@ const texts = {
   begin: "BEGIN IMMEDIATE",
   commit: "COMMIT",
   dataVersion: "PRAGMA data_version",
+  markTried: "INSERT INTO meta VALUES ('tried', '1') ON CONFLICT DO UPDATE SET value = excluded.value",
+  syncedMark: "SELECT CAST(value AS INTEGER) AS position FROM meta WHERE name = 'synced'",
   markSynced: "INSERT INTO meta VALUES ('synced', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
 
   insertTurn: `

@@ -40,7 +40,7 @@ import { watchFile } from "./same-file.ts";
 import { createSessionTable } from "./session-table.ts";
 import { keepPrepared, prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
-import { type Connection, readDataVersion, syncAll, tryAgain } from "./transaction.ts";
+import { type Connection, leaveMark, readDataVersion, syncAll, tryAgain } from "./transaction.ts";
 
 /** A ledger in one SQLite file, with the other records that it keeps. */
 export interface SqliteLedger extends LedgerStore, KeepsDeliveries {
@@ -134,7 +134,8 @@ async function coded<T>(path: string, fn: string, body: () => Promise<T>): Promi
 function closeConnection(connection: Connection): void {
   const { db } = connection;
   try {
-    leave(connection);
+    tryLast(() => leaveMark(connection));
+    tryLast(() => leave(connection));
     // Moves the write-ahead log into the file, without waiting for others; the last one to close removes the log.
     db.exec("PRAGMA wal_checkpoint(PASSIVE)");
   } finally {
@@ -144,8 +145,13 @@ function closeConnection(connection: Connection): void {
 
 /** Leaves the ledger. If that can no longer be written, the owner's lease expires all the same. */
 function leave({ statements, mark }: Connection): void {
+  if (statements.isEntered.get(mark) !== undefined) statements.leave.run(mark);
+}
+
+/** Writes what makes the next opening easier, if it can still be written. */
+function tryLast(write: () => void): void {
   try {
-    if (statements.isEntered.get(mark) !== undefined) statements.leave.run(mark);
+    write();
   } catch {
     return;
   }

@@ -51,15 +51,25 @@ export function writeAll<T>(connection: Connection, body: () => T, lazy = false)
   }
 }
 
-/** Makes durable what was committed before. */
+/** Makes durable what was committed before; it writes nothing if a mark says that it is. */
 export function syncAll(connection: Connection): void {
+  const { durability } = connection;
   const position = positionOf(connection);
-  if (connection.durability.isBehind(position)) markSynced(connection, position);
+  if (durability.isBehind(position)) durability.learn(syncedMark(connection));
+  if (durability.isBehind(position)) markSynced(connection, position);
 }
+
+/** Leaves a mark of what this connection knows to be durable, so that those who only read have nothing to write. */
+export function leaveMark(connection: Connection): void {
+  const position = positionOf(connection);
+  if (connection.durability.knows(position) && syncedMark(connection) < position) markSynced(connection, position);
+}
+
+const syncedMark = ({ statements }: Connection): number => (statements.syncedMark.get()?.["position"] as number) ?? 0;
 
 /** Writes again: after a failed write only another write shows whether the cause is over. */
 export function tryAgain(connection: Connection): void {
-  if (connection.isFailing) markSynced(connection, positionOf(connection));
+  if (connection.isFailing) writeAll(connection, () => connection.statements.markTried.run());
 }
 
 export const positionOf = ({ statements }: Connection): number => statements.position.get()?.["position"] as number;
