@@ -7,7 +7,8 @@
  */
 
 export interface Ending {
-  readonly onEnd?: () => unknown;
+  /** Called at the end; `isWhole` says whether the reader took the stream to its own end. */
+  readonly onEnd?: (isWhole: boolean) => unknown;
   /**
    * Receives the function that ends the stream, which may be called at once; returns the function that unsubscribes.
    */
@@ -22,11 +23,11 @@ export function endingStream(body: ReadableStream<Uint8Array>, ending: Ending): 
   let over = false;
   let isAsked = false;
   let forget = (): void => undefined;
-  const finish = async (): Promise<void> => {
+  const finish = async (isWhole = false): Promise<void> => {
     if (over) return;
     over = true;
     forget();
-    await ending.onEnd?.();
+    await ending.onEnd?.(isWhole);
   };
   const fail = (controller: Controller, thrown: unknown): void => {
     if (!over) controller.error(thrown);
@@ -53,7 +54,7 @@ export function endingStream(body: ReadableStream<Uint8Array>, ending: Ending): 
         if (over || got === null) return;
         if (!got.done) return controller.enqueue(got.value);
         controller.close();
-        await finish();
+        await finish(true);
       },
       async cancel(reason) {
         await finish();

@@ -14,7 +14,8 @@ const watching = (method) =>
   function (...values) {
     const at = point();
     const isCommit = this.sourceSQL === "COMMIT";
-    if (at !== null && !isCommit && values.some((value) => hasText(value, at[0]))) isNear = true;
+    const isRead = /^\s*SELECT/i.test(this.sourceSQL);
+    if (at !== null && !isCommit && !isRead && values.some((value) => hasText(value, at[0]))) isNear = true;
     if (isCommit && isNear && at[1] === "before") die();
     const result = method.apply(this, values);
     if (isCommit && isNear) die();

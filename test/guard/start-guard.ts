@@ -33,7 +33,13 @@ const libraries = {
     }
   >
 >;
-const settings = { versionNegotiation: { mode: "auto" } } as const;
+
+/** Makes a client; one of both eras negotiates if it is asked for by its name. */
+function makeClientOf(library: Library | undefined): Client {
+  const { makeClient } = libraries[library ?? "client"];
+  const negotiating = { versionNegotiation: { mode: "auto" } } as const;
+  return new makeClient({ name: "test", version: "1" }, library === "client" ? negotiating : {});
+}
 
 export interface GuardStart {
   readonly folder: string;
@@ -73,7 +79,7 @@ const token = "a-client-of-this-test";
 
 /** Starts a guard, and connects a client to it. */
 export async function startGuard(start: GuardStart) {
-  const { folder, face, wait, server, node = [], options = [], env, library = "client" } = start;
+  const { folder, face, wait, server, node = [], options = [], env, library } = start;
   const port = face === "stdio" ? ["--port", "0"] : ["--listen", "0", "--token", token];
   const guard = ["guard", "--db", "guard.db", ...port, "--wait", String(wait), "--approver-token", approver];
   const args = [...node, launcher, ...guard, ...options, "--", process.execPath, ...server];
@@ -88,19 +94,19 @@ interface Surroundings {
 }
 type Connected = Pick<StartedGuard, "client" | "url" | "pid" | "ended" | "stop">;
 
-async function overStdio(args: string[], at: Surroundings, library: Library): Promise<Connected> {
-  const { makeClient, Stdio } = libraries[library];
+async function overStdio(args: string[], at: Surroundings, library?: Library): Promise<Connected> {
+  const { Stdio } = libraries[library ?? "client"];
   const transport = new Stdio({ command: process.execPath, args, ...at, stderr: "pipe" });
   const listening = Promise.withResolvers<string>();
   transport.stderr?.on("data", readAddress(listening));
-  const client = new makeClient({ name: "test", version: "1" }, settings);
+  const client = makeClientOf(library);
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   client.onclose = resolve;
   await client.connect(transport);
   return { client, url: await listening.promise, pid: transport.pid ?? 0, ended, stop: () => client.close() };
 }
 
-async function overHttp(args: string[], at: Surroundings, library: Library): Promise<Connected> {
+async function overHttp(args: string[], at: Surroundings, library?: Library): Promise<Connected> {
   const { url, pid, ended, stop: end } = await listen(args, at);
   const client = await connectTo(url, library);
   const stop = async (): Promise<void> => {
@@ -110,10 +116,10 @@ async function overHttp(args: string[], at: Surroundings, library: Library): Pro
   return { client, url, pid, ended, stop };
 }
 
-async function connectTo(url: string, library: Library): Promise<Client> {
-  const { makeClient, Http } = libraries[library];
+async function connectTo(url: string, library?: Library): Promise<Client> {
+  const { Http } = libraries[library ?? "client"];
   const headers = { authorization: `Bearer ${token}` };
-  const client = new makeClient({ name: "test", version: "1" }, settings);
+  const client = makeClientOf(library);
   await client.connect(new Http(new URL(`${url}/mcp`), { requestInit: { headers } }));
   return client;
 }

@@ -132,7 +132,7 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "the key that interrupts are sealed with is a secret of this process; no record ever holds it",
   },
   {
-    path: "src/faces/guard/begin-call.ts",
+    path: "src/faces/guard/hand-over.ts",
     calls: ["crypto.randomUUID"],
     why: "the claim of one request on a result, which no other request may make",
   },

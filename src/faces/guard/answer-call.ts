@@ -5,7 +5,7 @@
  *     address of the gate; else nothing is asked, and the call waits for a decision elsewhere.
  * 2.  A call waits for `--wait`. Then it answers T0_GUARD_WAITING, and the same call later finds its gate.
  * 3.  A decision that another process recorded is carried out here, where the connection is.
- * 4.  A client that is gone receives nothing: the result is not marked as handed over.
+ * 4.  A client that is gone receives nothing: the result stays there for the same call (hand-over.ts).
  */
 import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
 import { withoutScopes } from "../../contract/auth-context.ts";
@@ -25,12 +25,15 @@ import { isGranted } from "../mcp/mcp-context.ts";
 import { questionStates, readQuestionState } from "../mcp/question-state.ts";
 import { resultOf } from "../mcp/run-workflow.ts";
 import type { ToolAnswer } from "../mcp/tools/tool.ts";
-import { type Begun, beginCall, claimResult, type GuardedCall, wasDecided } from "./begin-call.ts";
+import { type Begun, beginCall, type GuardedCall } from "./begin-call.ts";
 import type { GuardContext } from "./guard-context.ts";
+import { expectReceipt, wasDecided, wasReceived } from "./hand-over.ts";
 import { orServerError } from "./server-error.ts";
+import type { GuardSession } from "./session.ts";
 import { markQuestion } from "./upstream-question.ts";
 
 export interface Asking {
+  readonly session: GuardSession;
   readonly ctx: ServerContext;
   readonly declared: Declared;
 }
@@ -47,16 +50,17 @@ export async function answerCall(context: GuardContext, call: GuardedCall, askin
   const name = `${call.server}.${call.tool}`;
   const state = readQuestionState(asking.ctx, name);
   const begun: Begun =
-    state === null
-      ? await beginCall(context, call)
-      : { workflow_id: state.workflow_id, isClaimed: false, isFound: true };
-  return guard.calls.awaiting(begun.workflow_id, async () => {
+    state === null ? await beginCall(context, call) : { workflow_id: state.workflow_id, withdraw: null, isFound: true };
+  const { id } = asking.ctx.mcpReq;
+  const reads = (): boolean => !asking.session.receipts.isBroken(id);
+  const answering = guard.calls.awaiting(begun.workflow_id, reads, async () => {
     const answers = (asking.ctx.mcpReq.inputResponses ?? {}) as JsonObject;
     const put = new Set(state === null ? [] : [state.question]);
     if (state !== null)
       await applyAnswers(context, await kernel.workflow(begun.workflow_id, caller), pick(answers, state.question));
     return answerRest(context, { begun, call, put, name, ...asking });
   });
+  return answering.finally(() => (asking.session.receipts.has(id) ? undefined : begun.withdraw?.()));
 }
 
 const pick = (answers: JsonObject, key: string): JsonObject =>
@@ -110,20 +114,43 @@ function limitPatience({ guard, options: { clock } }: GuardContext): Disposable 
  */
 export async function handOver(
   context: GuardContext,
-  { begun, call, ctx }: Pick<Resting, "begun" | "call" | "ctx">,
+  { begun, call, ctx, session }: Pick<Resting, "begun" | "call" | "ctx" | "session">,
   state: WorkflowState,
 ): Promise<ToolAnswer> {
+  const { workflow_id } = state;
+  if (wasDecided(state)) {
+    const { id, signal } = ctx.mcpReq;
+    // The answer of a stream that broke is kept for a client that resumes it; the same call may get the result too.
+    const isBroken = session.receipts.isBroken(id);
+    const withdraw = begun.withdraw ?? (isBroken ? noOffer : await offerResult(context, workflow_id));
+    if (withdraw === null)
+      return raise(
+        kernelError("T0_GUARD_HANDED_OVER", `the result of ${call.tool} was handed to another request`, answerRef, {
+          detail: { workflow_id },
+        }),
+      );
+    if (signal.aborted) withdraw();
+    else expectReceipt(context, { workflow_id, id, session, withdraw });
+  }
   ctx.mcpReq.signal.throwIfAborted();
-  const caller = withoutScopes(context.caller);
-  if (!begun.isClaimed && wasDecided(state) && !(await claimResult(context.kernel, caller, state)))
-    raise(
-      kernelError("T0_GUARD_HANDED_OVER", `the result of ${call.tool} was handed to another request`, answerRef, {
-        detail: { workflow_id: state.workflow_id },
-      }),
-    );
   context.guard.calls.forget(state.workflow_id);
   if (state.error !== null) raise(state.error);
   return markQuestion(orServerError(resultOf(state) as JsonObject)) as ToolAnswer;
+}
+
+const noOffer = (): void => undefined;
+
+/** Offers the result of an ended call to a request. Returns the end of the offer; null if another request has it. */
+async function offerResult(context: GuardContext, workflowId: string): Promise<(() => void) | null> {
+  const withdraw = context.guard.calls.offer(workflowId);
+  if (withdraw === null) return null;
+  let isFree = false;
+  try {
+    isFree = !(await wasReceived(context, withoutScopes(context.caller), workflowId));
+    return isFree ? withdraw : null;
+  } finally {
+    if (!isFree) withdraw();
+  }
 }
 
 /** Returns the question to the person at the client; null if there is none, or the client cannot put it. */

@@ -20,7 +20,11 @@ export interface Attached {
 
 export class CallsInFlight {
   readonly #attached = new Map<string, Attached>();
-  readonly #awaited = new Set<string>();
+  /** The requests that wait for a workflow: whether the client still reads the answer of each. */
+  readonly #awaited = new Map<string, Set<() => boolean>>();
+  /** The workflows whose result is being handed to a request. */
+  readonly #offered = new Map<string, symbol>();
+  readonly #finishing = new Set<Promise<unknown>>();
   readonly #submitting = new Set<Promise<string>>();
 
   /** Submits a call and attaches it before its operator asks. */
@@ -55,17 +59,42 @@ export class CallsInFlight {
     return found?.isOpen() === true ? found : null;
   }
 
+  /** Returns whether a client waits for the workflow, or its result is being handed to one. */
   isAwaited(workflowId: string): boolean {
-    return this.#awaited.has(workflowId);
+    const waiting = [...(this.#awaited.get(workflowId) ?? [])];
+    return this.#offered.has(workflowId) || waiting.some((reads) => reads());
   }
 
-  /** Works while the workflow counts as awaited. */
-  async awaiting<T>(workflowId: string, work: () => Promise<T>): Promise<T> {
-    this.#awaited.add(workflowId);
+  /** Works while the workflow counts as awaited; `reads` says whether the client still reads the answer. */
+  async awaiting<T>(workflowId: string, reads: () => boolean, work: () => Promise<T>): Promise<T> {
+    const waiting = this.#awaited.get(workflowId) ?? new Set();
+    this.#awaited.set(workflowId, waiting.add(reads));
     try {
       return await work();
     } finally {
-      this.#awaited.delete(workflowId);
+      waiting.delete(reads);
+      if (waiting.size === 0) this.#awaited.delete(workflowId);
     }
+  }
+
+  /** Offers the result of a workflow to one request. Returns the end of the offer; null if another one has it. */
+  offer(workflowId: string): (() => void) | null {
+    if (this.#offered.has(workflowId)) return null;
+    const own = Symbol(workflowId);
+    this.#offered.set(workflowId, own);
+    return () => {
+      if (this.#offered.get(workflowId) === own) this.#offered.delete(workflowId);
+    };
+  }
+
+  /** Has `settled` wait for this work. */
+  finish(work: Promise<unknown>): void {
+    this.#finishing.add(work);
+    void work.finally(() => this.#finishing.delete(work));
+  }
+
+  /** Resolves when the records under way have ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#finishing]);
   }
 }

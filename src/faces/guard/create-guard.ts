@@ -49,7 +49,7 @@ export interface Guard {
   /** The packages to register with the kernel. */
   readonly packages: readonly CapabilityDefinition[];
   /** Serves one client over a transport that is not started. @throws KernelErrorException T0_GUARD_UPSTREAM_GONE. */
-  readonly connect: (kernel: Kernel, transport: Transport, options: GuardServerOptions) => Promise<GuardSession>;
+  readonly connect: (kernel: Kernel, client: GuardedClient, options: GuardServerOptions) => Promise<GuardSession>;
   /** Whether clients of 2026-07-28 can be served without a session: the one server behind is reached over HTTP. */
   readonly servesRequests: boolean;
   readonly close: () => Promise<void>;
@@ -57,6 +57,12 @@ export interface Guard {
 
 export interface GuardServerOptions extends McpOptions {
   readonly caller: ScopedCaller;
+}
+
+/** One client: its transport, and how it is known that the client has taken what was written. */
+export interface GuardedClient {
+  readonly transport: Transport;
+  readonly flush?: () => Promise<boolean>;
 }
 
 const guardRef = moduleRef(0, "guard", "create_guard");
@@ -69,10 +75,10 @@ export function createGuard(options: GuardOptions): Guard {
   );
   const guard: Guarding = { calls: new CallsInFlight(), upstreams, waitMs, consoleUrl, trust: new ToolTrust(strict) };
   const tasks = { areTheirs: false };
-  const connect: Guard["connect"] = async (kernel, transport, given) => {
+  const connect: Guard["connect"] = async (kernel, client, given) => {
     const { caller, ...resolved } = readMcpOptions(McpServerOptions, kernel, { version, ...given });
     const context: GuardContext = { kernel, caller, options: resolved, guard };
-    const session = openSession(context, transport, tasks);
+    const session = openSession(context, client, tasks);
     try {
       await session.start();
       return session;
@@ -86,7 +92,10 @@ export function createGuard(options: GuardOptions): Guard {
     packages: [...callPackages({ send: sendOver(guard), timeoutSec }), acceptPackage],
     connect,
     servesRequests: upstreams.length === 1 && upstreams.every(({ isHttp }) => isHttp),
-    close: async () => void (await Promise.allSettled(upstreams.map((one) => one.close()))),
+    close: async () => {
+      await guard.calls.settled();
+      await Promise.allSettled(upstreams.map((one) => one.close()));
+    },
   };
 }
 
@@ -107,14 +116,15 @@ const sendOver =
     }
   };
 
-function openSession(context: GuardContext, client: Transport, tasks: { areTheirs: boolean }): GuardSession {
+function openSession(context: GuardContext, client: GuardedClient, tasks: { areTheirs: boolean }): GuardSession {
   const { upstreams } = context.guard;
   const listed = new ListedTools(
     (params) => session.request("tools/list", params, AbortSignal.timeout(listingMs)),
     (tools) => judgeAll(context, tools),
   );
   const session = new GuardSession({
-    client,
+    client: client.transport,
+    ...(client.flush !== undefined && { flush: client.flush }),
     upstream: openUpstreams(upstreams),
     serve: (transport, own) => {
       const find: FindTool = (name) => findTool(context, listed, name);

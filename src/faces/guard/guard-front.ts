@@ -18,6 +18,7 @@ import {
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { ScopedCaller } from "../../contract/auth-context.ts";
 import type { Kernel } from "../../index.ts";
+import { endingStream } from "../../protocol/ending-stream.ts";
 import { errorWith } from "../../protocol/relayed-message.ts";
 import { headerMismatch } from "../mcp/check-param-headers.ts";
 import type { McpHandler, McpHandlerOptions } from "../mcp/create-mcp-handler.ts";
@@ -45,7 +46,9 @@ export async function serveGuardStdio(guard: Guard, kernel: Kernel, given: Guard
   const { limits } = readMcpOptions(McpServerOptions, kernel, options);
   const transport = new StdioServerTransport(input, output, { maxBufferSize: limits.maxBodyBytes });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const session = await guard.connect(kernel, transport as Transport, options);
+  const flush = (): Promise<boolean> =>
+    new Promise((resolve) => void output.write("", (error) => resolve(error === null || error === undefined)));
+  const session = await guard.connect(kernel, { transport: transport as Transport, flush }, options);
   session.onclose = end;
   return { ended, close: () => session.close() };
 }
@@ -58,7 +61,7 @@ export function createGuardHandler(guard: Guard, kernel: Kernel, asked: McpHandl
     const server: SessionServer = {
       async connect(transport) {
         try {
-          session = await guard.connect(kernel, transport, { ...options, caller });
+          session = await guard.connect(kernel, { transport }, { ...options, caller });
           session.onclose = () => server.onclose?.();
         } catch (thrown) {
           server.onclose?.();
@@ -66,6 +69,7 @@ export function createGuardHandler(guard: Guard, kernel: Kernel, asked: McpHandl
         }
       },
       close: async () => session?.close(),
+      endAnswer: (id, isWhole) => session?.endAnswer(id, isWhole),
     };
     return server;
   };
@@ -75,12 +79,15 @@ export function createGuardHandler(guard: Guard, kernel: Kernel, asked: McpHandl
     const refused = refuseRequest(request, message);
     if (refused !== null) return refused;
     const transport = new PerRequestHTTPServerTransport({ classification: { era: "modern" } });
-    const session = await guard.connect(kernel, transport as Transport, { ...options, caller });
+    const session = await guard.connect(kernel, { transport: transport as Transport }, { ...options, caller });
     requests += 1;
     session.onclose = () => {
       requests -= 1;
     };
-    return withStatus(await transport.handleMessage(message as never, { request }));
+    const response = await withStatus(await transport.handleMessage(message as never, { request }));
+    if (response.body === null || !isJSONRPCRequest(message)) return response;
+    const onEnd = (isWhole: boolean): void => session.endAnswer(message.id, isWhole);
+    return new Response(endingStream(response.body, { onEnd }), response);
   };
   const answer: AnswerMessage = async (request, caller, message) => {
     if (await isLegacyRequest(request, message)) return sessions.answer(request, caller, message);

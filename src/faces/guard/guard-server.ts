@@ -49,6 +49,8 @@ export function serveGuarded(serving: GuardServing, transport: Transport): () =>
   return () => handle.close();
 }
 
+const readsAlways = (): boolean => true;
+
 function createGuardServer({ context, session, find, hasSchema }: GuardServing): Server {
   const { name, version, limits, logger } = context.options;
   const declared: Declared = () => server.getClientCapabilities();
@@ -86,10 +88,10 @@ function createGuardServer({ context, session, find, hasSchema }: GuardServing):
       if (!modern) return { task: toTask(await context.kernel.workflow(workflow_id, caller), limits.pollIntervalMs) };
       // A client that knows the extension receives a task only where the call has to wait.
       const resting = waitForRest({ ...context, caller }, workflow_id, ctx.mcpReq);
-      const state = await context.guard.calls.awaiting(workflow_id, () => resting);
+      const state = await context.guard.calls.awaiting(workflow_id, readsAlways, () => resting);
       if (!isTerminal(state.state)) return { ...toExtensionTask(state, limits.pollIntervalMs), resultType: "task" };
-      const begun = { workflow_id, isClaimed: true, isFound: false };
-      const result = await orRefusal(() => handOver(context, { begun, call, ctx }, state), request, ctx);
+      const begun = { workflow_id, withdraw: null, isFound: false };
+      const result = await orRefusal(() => handOver(context, { begun, call, ctx, session }, state), request, ctx);
       return { resultType: "complete", ...result };
     });
   };
@@ -104,7 +106,11 @@ function createGuardServer({ context, session, find, hasSchema }: GuardServing):
   server.setRequestHandler("tools/call", ({ params }, ctx): Promise<ToolAnswer> => {
     const known = session.asked(ctx.mcpReq.id) ?? requestWith(ctx.mcpReq.id, { method: "tools/call", params });
     const request = known as JSONRPCRequest;
-    return orRefusal(async () => answerCall(context, await readCall(request), { ctx, declared }), request, ctx);
+    return orRefusal(
+      async () => answerCall(context, await readCall(request), { session, ctx, declared }),
+      request,
+      ctx,
+    );
   });
   addTasks(server, context, declared);
   return server;

@@ -29,6 +29,7 @@ import type { ToolRequest } from "./call-package.ts";
 import type { Attached } from "./calls-in-flight.ts";
 import { mergeGreeting, offersTasks } from "./greeting.ts";
 import { paramHeadersOf, readHttpRefusal } from "./http-refusal.ts";
+import { Receipts } from "./receipts.ts";
 import { errorMembers, errorResult, orServerError } from "./server-error.ts";
 import { withoutContinued } from "./upstream-question.ts";
 
@@ -47,6 +48,8 @@ export interface SessionOptions {
   /** Called when the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
   readonly onError: (error: Error) => void;
+  /** Resolves when all that was written to the client has been taken, with whether it was; absent over HTTP. */
+  readonly flush?: () => Promise<boolean>;
   /** Whether the server behind runs tasks itself, as far as any greeting has told; the connections share it. */
   readonly tasks: { areTheirs: boolean };
 }
@@ -84,6 +87,8 @@ export class GuardSession {
   #envelope: JsonObject = {};
   #closed = false;
   #closeInner: () => Promise<void> = async () => undefined;
+  /** The receipts of the answers of this guard. */
+  readonly receipts = new Receipts();
   onclose?: () => void;
 
   constructor(options: SessionOptions) {
@@ -132,6 +137,7 @@ export class GuardSession {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.receipts.close();
     const { client, upstream } = this.#options;
     for (const { reject } of this.#sent.values()) reject(new Error("the connection to the server has ended"));
     for (const request of this.#asked.values())
@@ -198,13 +204,14 @@ export class GuardSession {
       this.#asked.set(message.id, message);
       this.#envelope = envelopeOf(message);
       const refused = await this.#refuseHeaders(message);
-      if (refused !== null && this.#asked.delete(message.id)) return this.#toClient(refused, message.id);
+      if (refused !== null && this.#asked.delete(message.id)) return this.#pass(refused, message.id);
       return this.#isOurs(message.method) ? this.#inner.send(withoutContinued(message)) : this.#toUpstream(message);
     }
     if (isJSONRPCNotification(message)) {
       const id = (message.params as { readonly requestId?: RequestId } | undefined)?.requestId;
       const asked = id === undefined ? undefined : this.#asked.get(id);
-      if (message.method === "notifications/cancelled" && id !== undefined) this.#asked.delete(id);
+      if (message.method === "notifications/cancelled" && id !== undefined && this.#asked.delete(id))
+        this.receipts.drop(id);
       if (asked !== undefined && this.#isOurs(asked.method)) return this.#inner.send(message);
       if (message.method === "notifications/initialized") await this.#inner.send(message);
       return this.#toUpstream(message);
@@ -225,11 +232,11 @@ export class GuardSession {
   async #fromUpstream(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCRequest(message)) {
       if (String(message.id).startsWith(ownPrefix)) return this.#answer(this.#options.upstream, message.id, refuseId());
-      return this.#toClient(message, this.#relatedTo(message));
+      return this.#pass(message, this.#relatedTo(message));
     }
     if (isJSONRPCNotification(message)) {
       if (message.method === "notifications/tools/list_changed") this.#options.onToolsChanged();
-      return this.#toClient(message, this.#relatedTo(message));
+      return this.#pass(message, this.#relatedTo(message));
     }
     const id = message.id as RequestId;
     const sent = this.#sent.get(id);
@@ -254,12 +261,27 @@ export class GuardSession {
     if (isJSONRPCRequest(message)) {
       const id = this.#ownId();
       this.#questions.set(id, message.id);
-      return this.#toClient({ ...message, id }, this.#relatedTo(message));
+      return this.#pass({ ...message, id }, this.#relatedTo(message));
     }
-    if (isJSONRPCNotification(message)) return this.#toClient(message, this.#relatedTo(message));
+    if (isJSONRPCNotification(message)) return this.#pass(message, this.#relatedTo(message));
     const id = message.id as RequestId;
     if (id === greetingId) return;
-    if (this.#asked.delete(id)) await this.#toClient(message, id);
+    // The answer to a request that was cancelled, or whose id was used again, reaches nobody.
+    if (this.#asked.delete(id)) await this.#deliver(message, id);
+    else this.receipts.drop(id);
+  }
+
+  /** Sends an answer of the guard's own and records whether the client takes it. */
+  async #deliver(message: JSONRPCMessage, id: RequestId): Promise<void> {
+    this.receipts.send(id);
+    if (!(await this.#toClient(message, id))) return this.receipts.drop(id);
+    const { flush } = this.#options;
+    if (flush !== undefined) this.endAnswer(id, await flush());
+  }
+
+  /** Records the end of the stream of a request: `isWhole` says whether the client took it to the end. */
+  endAnswer(id: RequestId, isWhole: boolean): void {
+    if (this.receipts.has(id) || (!isWhole && this.#asked.has(id))) this.receipts.end(id, isWhole);
   }
 
   /** Returns the answer for the client, and tells the guard's own server what it needs to know of it. */
@@ -301,11 +323,20 @@ export class GuardSession {
     return (byToken ?? byName ?? open.at(-1))?.id;
   }
 
-  async #toClient(message: JSONRPCMessage, relatedRequestId?: RequestId): Promise<void> {
-    if (this.#closed) return;
-    await this.#options.client
-      .send(message, relatedRequestId === undefined ? {} : { relatedRequestId })
-      .catch((thrown: unknown) => this.#options.onError(thrown as Error));
+  async #pass(message: JSONRPCMessage, relatedRequestId?: RequestId): Promise<void> {
+    await this.#toClient(message, relatedRequestId);
+  }
+
+  /** Sends a message to the client. Returns whether its transport took it. */
+  async #toClient(message: JSONRPCMessage, relatedRequestId?: RequestId): Promise<boolean> {
+    if (this.#closed) return false;
+    try {
+      await this.#options.client.send(message, relatedRequestId === undefined ? {} : { relatedRequestId });
+      return true;
+    } catch (thrown) {
+      this.#options.onError(thrown as Error);
+      return false;
+    }
   }
 
   /** Passes a message on. A request that cannot be sent is answered with an error. */

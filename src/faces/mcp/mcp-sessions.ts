@@ -9,6 +9,8 @@
  */
 import {
   isInitializeRequest,
+  isJSONRPCRequest,
+  type RequestId,
   type Server,
   WebStandardStreamableHTTPServerTransport as Transport,
 } from "@modelcontextprotocol/server";
@@ -22,13 +24,17 @@ import { ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
 import { type KeptSize, SessionEvents } from "./session-events.ts";
 
 /** The server of one session. */
-export type SessionServer = Pick<Server, "connect" | "close" | "onclose">;
+export interface SessionServer extends Pick<Server, "connect" | "close" | "onclose"> {
+  /** Receives the end of the stream of a request: `isWhole` says whether the client took it to the end. */
+  readonly endAnswer?: (id: RequestId, isWhole: boolean) => void;
+}
 
 interface Session {
   readonly key: string;
   readonly owner: string;
   readonly server: SessionServer;
   readonly transport: Transport;
+  readonly events: SessionEvents;
   /** Requests under way, and answers that are still being read. */
   busy: number;
   cancelTimer: () => void;
@@ -78,20 +84,18 @@ export function createSessions(
     const owner = ownerOf(caller);
     requirePlace([...sessions.values()], owner, limits);
     const server = open(caller);
-    const id = crypto.randomUUID();
-    const events = new SessionEvents(kept);
-    const transport = makeTransport(id, events, limits);
-    const session: Session = { key: keyOf(caller), owner, server, transport, busy: 0, cancelTimer: () => undefined };
+    const { id, ...channel } = makeChannel(kept, limits);
+    const session: Session = { ...channel, server, key: keyOf(caller), owner, busy: 0, cancelTimer: () => undefined };
     const closed = server.onclose;
     server.onclose = () => {
       session.cancelTimer();
       sessions.delete(id);
-      events.clear();
+      channel.events.clear();
       closed?.();
     };
     // The place is taken at once, so that simultaneous requests find it taken.
     sessions.set(id, session);
-    await server.connect(transport);
+    await server.connect(channel.transport);
     return session;
   }
 
@@ -107,7 +111,11 @@ export function createSessions(
     try {
       response = await session.transport.handleRequest(request, parsedBody === undefined ? {} : { parsedBody });
       if (response.body === null) return response;
-      return new Response(endingStream(response.body, { onEnd: () => leave(session) }), response);
+      const onEnd = (isWhole: boolean): void => {
+        endAnswers(session, { request, parsedBody }, isWhole);
+        leave(session);
+      };
+      return new Response(endingStream(response.body, { onEnd }), response);
     } finally {
       if (response?.body == null) leave(session);
     }
@@ -124,23 +132,27 @@ export function createSessions(
       return response;
     },
     count: () => sessions.size,
-    close: async () => {
-      await Promise.all([...sessions.values()].map(({ server }) => server.close()));
-    },
+    close: async () => void (await Promise.all([...sessions.values()].map(({ server }) => server.close()))),
   };
 }
 
-const makeTransport = (
-  id: string,
-  events: SessionEvents,
-  { maxBodyBytes: maxRequestBodySize }: ResolvedMcpOptions["limits"],
-): Transport =>
-  new Transport({
-    sessionIdGenerator: () => id,
-    maxRequestBodySize,
-    eventStore: events,
-    retryInterval: reconnectMs,
-  });
+function makeChannel(kept: KeptSize, { maxBodyBytes: maxRequestBodySize }: ResolvedMcpOptions["limits"]) {
+  const id = crypto.randomUUID();
+  const events = new SessionEvents(kept);
+  const own = { sessionIdGenerator: () => id, maxRequestBodySize };
+  return { id, events, transport: new Transport({ ...own, eventStore: events, retryInterval: reconnectMs }) };
+}
+
+interface Asked {
+  readonly request: Request;
+  readonly parsedBody: unknown;
+}
+
+/** Records the end of the answers in a response: those of its own request, or of the stream that it resumes. */
+function endAnswers({ events, server }: Session, { request, parsedBody }: Asked, isWhole: boolean): void {
+  const resumed = events.answeredIn(request.headers.get("last-event-id") ?? "");
+  for (const id of isJSONRPCRequest(parsedBody) ? [parsedBody.id] : resumed) server.endAnswer?.(id, isWhole);
+}
 
 const isOpen = (sessions: ReadonlyMap<string, Session>, session: Session): boolean =>
   sessions.get(session.transport.sessionId ?? "") === session;

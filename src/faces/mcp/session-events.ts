@@ -5,7 +5,7 @@
  * 1.  They are bounded for each session and over all sessions of a handler: the oldest of the session are dropped.
  * 2.  An event that has been dropped, or that belongs to another session, is unknown.
  */
-import type { EventStore, JSONRPCMessage } from "@modelcontextprotocol/server";
+import type { EventStore, JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
 
 /** The limits of what is kept: events and characters of a session, and characters over all sessions. */
 export const keptEvents = { maxEvents: 1_000, maxChars: 5_000_000, maxCharsOfAll: 100_000_000 } as const;
@@ -64,6 +64,16 @@ export class SessionEvents implements EventStore {
     const later = [...this.#events].slice([...this.#events.keys()].indexOf(id) + 1);
     for (const [one, { streamId: stream, message }] of later) if (stream === streamId) await send(one, message);
     return streamId;
+  }
+
+  /** Returns the requests that the kept messages of an event's stream answer. */
+  answeredIn(id: string): readonly RequestId[] {
+    const streamId = this.#events.get(id)?.streamId;
+    const answered: RequestId[] = [];
+    for (const { streamId: stream, message } of this.#events.values())
+      if (stream === streamId && ("result" in message || "error" in message) && message.id !== undefined)
+        answered.push(message.id);
+    return answered;
   }
 
   /** Drops all events. */
