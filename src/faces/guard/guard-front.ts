@@ -18,6 +18,7 @@ import {
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { ScopedCaller } from "../../contract/auth-context.ts";
 import type { Kernel } from "../../index.ts";
+import { boundedStream } from "../../protocol/bounded-stream.ts";
 import { endingStream } from "../../protocol/ending-stream.ts";
 import { errorWith } from "../../protocol/relayed-message.ts";
 import { headerMismatch } from "../mcp/check-param-headers.ts";
@@ -87,7 +88,7 @@ export function createGuardHandler(guard: Guard, kernel: Kernel, asked: McpHandl
     const response = await withStatus(await transport.handleMessage(message as never, { request }));
     if (response.body === null || !isJSONRPCRequest(message)) return response;
     const onEnd = (isWhole: boolean): void => session.endAnswer(message.id, isWhole);
-    return new Response(endingStream(response.body, { onEnd }), response);
+    return new Response(endingStream(boundedStream(response.body), { onEnd }), response);
   };
   const answer: AnswerMessage = async (request, caller, message) => {
     if (await isLegacyRequest(request, message)) return sessions.answer(request, caller, message);

@@ -17,6 +17,7 @@ import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Kernel } from "../../index.ts";
+import { boundedStream } from "../../protocol/bounded-stream.ts";
 import { endingStream } from "../../protocol/ending-stream.ts";
 import { readAddress, refuseWatching } from "./add-resources.ts";
 import { requireGranted } from "./mcp-context.ts";
@@ -78,7 +79,7 @@ export function createListening(
             onEnd: () => undefined,
           });
         }
-        return new Response(endingStream(response.body, { onEnd: end }), response);
+        return new Response(endingStream(boundedStream(response.body), { onEnd: end }), response);
       } catch (thrown) {
         await end();
         throw thrown;

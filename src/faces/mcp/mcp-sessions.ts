@@ -5,7 +5,8 @@
  * 2.  There are at most `maxSessions`, with a limit for one principal that leaves places for others; one that is idle
  *     for `sessionIdleMs` is ended. An ended one leaves no timer.
  * 3.  The end of a session ends nothing that it began: workflows continue.
- * 4.  A client whose connection broke resumes a stream after the last event that it received (session-events.ts).
+ * 4.  A client whose connection broke resumes a stream after the last event that it received (session-events.ts). One
+ *     that does not keep up with a stream is cut off, and may resume it.
  */
 import {
   isInitializeRequest,
@@ -19,6 +20,7 @@ import { canonicalJson } from "../../contract/digest.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { boundedStream } from "../../protocol/bounded-stream.ts";
 import { endingStream } from "../../protocol/ending-stream.ts";
 import { ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
 import { type KeptSize, SessionEvents } from "./session-events.ts";
@@ -115,7 +117,7 @@ export function createSessions(
         endAnswers(session, { request, parsedBody }, isWhole);
         leave(session);
       };
-      return new Response(endingStream(response.body, { onEnd }), response);
+      return new Response(endingStream(boundedStream(response.body), { onEnd }), response);
     } finally {
       if (response?.body == null) leave(session);
     }
