@@ -24,7 +24,9 @@ const answers = {
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
-  if (id === undefined || answers[method] === undefined) return;
+  if (id === undefined) return;
+  if (answers[method] === undefined)
+    return send({ id, error: { code: -32601, message: `there is no method ${method}` } });
   if (method === "tools/call" && behaviour().hangs === true) return;
   for (const message of behaviour().sends ?? []) send(message);
   send({ id, result: answers[method](params) });

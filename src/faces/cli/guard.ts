@@ -206,6 +206,8 @@ async function serveFaces(
         })
       : null;
   open.defer(async () => stdio?.close());
+  // The kernel ends before the connections do: a call that is decided meanwhile is left to the next guard.
+  open.defer(() => kernel.stop({ drainMs }));
   const opened = open.move();
   const interrupted = terminal.signal.aborted ? Promise.resolve() : once(terminal.signal, "abort");
   return {
@@ -213,6 +215,9 @@ async function serveFaces(
     close: () => opened.disposeAsync(),
   };
 }
+
+/** The time for calls under way when the guard ends, in ms. */
+const drainMs = 2000;
 
 /** Returns the hosts that clients and their pages may name: those of this machine, and the one that tokens name. */
 function hostsOf(audience: string | undefined): Pick<McpHandlerOptions, "allowedHosts" | "allowedOrigins"> {
