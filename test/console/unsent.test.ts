@@ -107,7 +107,10 @@ describe("an answer that was not sent", () => {
     expect((await site.kernel.workflow(id)).state).toBe("waiting_for_user");
   });
 
-  it("of which only the server's reply was lost is no longer called unsent once the record shows it", async () => {
+  it.each([
+    ["before", "no longer"],
+    ["after", "not"],
+  ])("whose reply was lost %s the record of it arrived is %s called unsent", async (lost) => {
     await using site = await openStory();
     const id = await begin(site);
     await using visitor = await site.enter(ann);
@@ -116,6 +119,7 @@ describe("an answer that was not sent", () => {
     await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
     await page.route(/\/gate$/, async (route) => {
       await route.fetch();
+      if (lost === "after") await page.locator(".decided").waitFor();
       await route.abort();
     });
     await approve(page);

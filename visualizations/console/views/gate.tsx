@@ -30,7 +30,7 @@ import { Block, Line } from "../parts/shown.tsx";
 import { ToDecision } from "../parts/to-decision.tsx";
 import { UnsentAnswers } from "../parts/unsent-notes.tsx";
 import { gateHref, runHref } from "../route.ts";
-import { dismiss, hasArrived, type Message } from "../unsent.ts";
+import { dismiss, hasArrived, type Message, unsent } from "../unsent.ts";
 import { isOpen, spaced, tellAsker, tellDecided, tellEffect, tellPerson } from "../words.ts";
 
 interface GateViewProps {
@@ -86,6 +86,9 @@ const nowOf = ({ votes, seat, consequences, conversation, away }: Gate) => ({
 });
 const isSame = (a: Gate, b: Gate): boolean => different(a, b).length === 0;
 
+/** The words for an answer that the record holds, and whose reply was lost. */
+const arrived = "Your answer did arrive, and counts.";
+
 interface ShownGateProps extends Pick<GateViewProps, "onAnswer" | "onHeld"> {
   readonly latest: Gate;
   readonly reload: () => Promise<void>;
@@ -104,18 +107,20 @@ function ShownGate({ latest, reload, onAnswer: tell, onHeld: tellHeld }: ShownGa
     if (!isStale) shown.value = latest;
     else announce("What this gate shows has changed. Look at it again before you decide.");
   }, [latest, isStale, shown]);
+  // The loss of the reply and the record of the answer come in either order.
   useEffect(() => {
     for (const { message } of unsentAt(latest).filter((one) => hasArrived(one.message, latest))) {
       dismiss([message.key]);
-      recorded.value = "Your answer did arrive, and counts.";
+      recorded.value = arrived;
     }
-  }, [latest, recorded]);
+  }, [latest, unsent.value, recorded]);
   const showLatest = () => {
     before.value = shown.value;
     shown.value = latest;
   };
   const onAnswer = (reported: string | null) => {
-    recorded.value = reported;
+    // Of an answer whose reply was lost, the record may have come before.
+    if (reported !== null || recorded.peek() !== arrived) recorded.value = reported;
     if (reported !== null) tell?.(latest, reported);
     void reload();
   };
