@@ -5,7 +5,7 @@
  *     anything. Nothing there moves by itself: what came of it stays until one leaves the page or closes it.
  */
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { ended, held, sendHeld, tellHeld, undoHeld } from "../held.ts";
 import { now } from "../loaded.tsx";
 import { gateHref, route } from "../route.ts";
@@ -39,7 +39,8 @@ const HeldButtons = () => (
 
 /** Says beside the buttons that gave it that an answer is held; on a narrow page in place of the bar. */
 export function HeldNote({ words }: { readonly words: string }) {
-  useEffect(() => {
+  // Before the page is painted: the bar is never seen beside the note.
+  useLayoutEffect(() => {
     notes.value += 1;
     return () => {
       notes.value -= 1;
