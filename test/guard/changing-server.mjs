@@ -24,7 +24,8 @@ const answers = {
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
-  if (id === undefined) return;
+  // Notifications, and answers to what this server asks, are not answered.
+  if (id === undefined || method === undefined) return;
   if (answers[method] === undefined)
     return send({ id, error: { code: -32601, message: `there is no method ${method}` } });
   if (method === "tools/call" && behaviour().hangs === true) return;
