@@ -15,7 +15,7 @@ import type { Guard } from "../guard/create-guard.ts";
 import type { McpHandlerOptions } from "../mcp/index.ts";
 import { complainTo } from "./complain-to.ts";
 import { addGuardUsers, type GuardUsers, type KnownClients, readClients } from "./guard-users.ts";
-import { type CommandContext, withKernel } from "./open-kernel.ts";
+import { type CommandContext, usualDrainMs, withKernel } from "./open-kernel.ts";
 import {
   type AnswerGates,
   addAnswerGates,
@@ -31,7 +31,7 @@ import {
 import { environment, readServers, type Upstreams } from "./read-servers.ts";
 import { readVersion } from "./read-version.ts";
 import { UsageError } from "./report-error.ts";
-import { readToken, servedAgain } from "./serve.ts";
+import { localHosts, readToken, servedAgain } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface GuardCommand extends GuardUsers, AnswerGates {
@@ -207,7 +207,7 @@ async function serveFaces(
       : null;
   open.defer(async () => stdio?.close());
   // The kernel ends before the connections do: a call that is decided meanwhile is left to the next guard.
-  open.defer(() => kernel.stop({ drainMs }));
+  open.defer(() => kernel.stop({ drainMs: usualDrainMs }));
   const opened = open.move();
   const interrupted = terminal.signal.aborted ? Promise.resolve() : once(terminal.signal, "abort");
   return {
@@ -216,12 +216,9 @@ async function serveFaces(
   };
 }
 
-/** The time for calls under way when the guard ends, in ms. */
-const drainMs = 2000;
-
 /** Returns the hosts that clients and their pages may name: those of this machine, and the one that tokens name. */
 function hostsOf(audience: string | undefined): Pick<McpHandlerOptions, "allowedHosts" | "allowedOrigins"> {
-  const hosts = ["localhost", "127.0.0.1", "[::1]", ...(audience === undefined ? [] : [new URL(audience).hostname])];
+  const hosts = localHosts(audience);
   return { allowedHosts: hosts, allowedOrigins: hosts };
 }
 

@@ -43,6 +43,9 @@ export interface Opening {
   readonly drainMs?: number;
 }
 
+/** The time for running steps after a command's work, unless it says another, in ms. */
+export const usualDrainMs = 2000;
+
 /** The ledger of a kernel, and its stores of browsers' sessions and of notified addresses if it has them. */
 export type OpenLedger = KernelLedger & { readonly sessions?: SessionStore; readonly pushes?: PushStore };
 
@@ -75,7 +78,7 @@ export async function withKernel<T>(
       const working = work({ kernel, ledger, caller, notifiers, elsewhere: rules.elsewhere ?? [] });
       return await (opening.endsItself === true ? working : Promise.race([working, rejectOnAbort(signal)]));
     } finally {
-      await kernel.stop({ drainMs: opening.drainMs ?? 2000 });
+      await kernel.stop({ drainMs: opening.drainMs ?? usualDrainMs });
     }
   });
 }

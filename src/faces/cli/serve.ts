@@ -292,14 +292,18 @@ const callbacksOf = (
     ),
   );
 
+/** Returns the names of this machine, and the host of an address by which it is known elsewhere. */
+export const localHosts = (address: string | undefined): readonly string[] => [
+  ...["localhost", "127.0.0.1", "[::1]"],
+  ...(address === undefined ? [] : [new URL(address).hostname]),
+];
+
 /** Opens MCP at /mcp for programs and pages of this machine, of the address that is listened on, and of `--origin`. */
 async function openMcp(kernel: CommandContext["kernel"], options: ServeOptions) {
   const { listen, origin, answerGates: answersGates } = options;
   const { createMcpHandler } = await import("../mcp/index.ts");
-  const local = ["localhost", "127.0.0.1", "[::1]"];
-  const named = origin === undefined ? [] : [new URL(origin).hostname];
-  const allowedHosts = [...local, listen.includes(":") ? `[${listen}]` : listen, ...named];
-  const allowedOrigins = [...local, ...named];
+  const allowedOrigins = localHosts(origin);
+  const allowedHosts = [...allowedOrigins, listen.includes(":") ? `[${listen}]` : listen];
   const sealing = sealingOf("mcp", options);
   return createMcpHandler(kernel, { allowedHosts, allowedOrigins, answersGates, version: readVersion(), ...sealing });
 }
