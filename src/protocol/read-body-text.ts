@@ -77,17 +77,25 @@ export async function readBytes(request: Request, most: number): Promise<Uint8Ar
       kernelError("T0_HTTP_CONTENT_ENCODING", "the body has a Content-Encoding", bodyRef, { detail: { encoding } }),
     );
   if (Number(request.headers.get("content-length") ?? 0) > most) refuseSize(most);
-  const parts: Uint8Array[] = [];
-  let size = 0;
   try {
-    for await (const part of request.body ?? []) {
-      size += part.length;
-      if (size > most) refuseSize(most);
-      parts.push(part);
-    }
+    return await readWithin(request.body ?? [], most, () => refuseSize(most));
   } catch (thrown) {
     if (thrown instanceof KernelErrorException) throw thrown;
     return refuse("it broke off");
+  }
+}
+
+type Parts = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/** Reads all parts of a body, or calls `refuseMore`, which throws, once there are more bytes than `most`. */
+export async function readWithin(body: Parts, most: number, refuseMore: () => never): Promise<Buffer<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop cancels the body.
+  for await (const part of body) {
+    size += part.length;
+    if (size > most) refuseMore();
+    parts.push(part);
   }
   return Buffer.concat(parts);
 }

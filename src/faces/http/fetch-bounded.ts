@@ -5,6 +5,8 @@
  * 2.  A redirect is followed within its origin only, and a few times; any other one is refused.
  */
 
+import { readWithin } from "../../protocol/read-body-text.ts";
+
 export interface FetchBounds {
   /** The largest size of the answer, in bytes. */
   readonly maxBytes: number;
@@ -33,13 +35,7 @@ export async function fetchBounded(
 
 async function readBounded({ body, status }: Response, address: string | URL, maxBytes: number) {
   if (body === null || status === 204 || status === 304) return null;
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
-  // Leaving the loop cancels the body.
-  for await (const piece of body) {
-    size += piece.length;
-    if (size > maxBytes) throw new Error(`${address} answers with more than ${maxBytes} bytes`);
-    pieces.push(piece);
-  }
-  return new Blob(pieces);
+  return readWithin(body, maxBytes, () => {
+    throw new Error(`${address} answers with more than ${maxBytes} bytes`);
+  });
 }
